@@ -1,0 +1,142 @@
+// Package access knows who a caller is and which permission codes they hold: users, roles, menus, logins, sessions,
+// tokens delegated to nodes, and the audit trail.
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// User is an account without its secrets.
+type User struct {
+	ID           int64
+	Account      string // unique
+	Name         string // display name
+	Phone, Email string
+	Enabled      bool
+	Admin        bool // holds everything
+	Roles        []int64
+	Org, Post    int64 // zero: none
+	HomeMenu     int64 // zero: none
+	ExpiresAt    time.Time
+	AllowedIPs   string    // addresses or CIDR, one a line; empty: all
+	PasswordSet  time.Time // zero: never changed by the user
+	Remark       string
+	Created      time.Time
+}
+
+// Role bundles menus.
+type Role struct {
+	ID      int64
+	Code    string // unique
+	Name    string
+	Sort    int
+	Enabled bool
+	Menus   []int64
+}
+
+// MenuStatus tells whether a menu is shown and whether its permission counts.
+type MenuStatus int
+
+// The statuses of a menu.
+const (
+	MenuOpen     MenuStatus = 1
+	MenuHidden   MenuStatus = 2 // not in navigation, permission counts
+	MenuDisabled MenuStatus = 3 // no effect at all
+)
+
+// Menu is a navigation entry or, as type button or api, a permission.
+type Menu struct {
+	ID     int64
+	Code   string // unique
+	Name   string
+	Type   string // table, tree, form, button, api, link, … (erupt-wire 5.2); empty: folder
+	Value  string // erupt name, permission code, URL or path, by type
+	Status MenuStatus
+	Parent int64 // zero: none
+	Sort   *int
+	Icon   string
+	Param  string
+}
+
+// Permission codes that the server itself asks for.
+const (
+	CodeViewToken   = "cloud_access_token_permission"
+	CodeManageNodes = "cloud_node_manager_permission"
+	CodeNodeLog     = "erupt_cloud_node_log"
+	CodeNodes       = "CloudNode"      // + @ADD, @EDIT, @DELETE, @VIEW_DETAIL
+	CodeGroups      = "CloudNodeGroup" // + the same
+	CodeUsers       = "EruptUser"
+	CodeRoles       = "EruptRole"
+	CodeMenus       = "EruptMenu"
+	CodeAudit       = "EruptOperateLog"
+)
+
+// Session is a login. It holds what the user held when it was made or last rebuilt; Values is the permission set.
+type Session struct {
+	Token     string // 22 random alphanumerics
+	UserID    int64
+	Account   string
+	Name      string
+	Admin     bool
+	Org, Post string   // codes
+	Roles     []string // codes
+	Menus     []Menu   // of status open, by sort
+	Values    map[string]Menu
+	Created   time.Time
+	Expires   time.Time
+	Address   string // client address at login
+	Agent     string // browser at login, shortened
+}
+
+// Holds reports whether the session has the permission code, compared in lower case. An admin holds every code.
+func (s *Session) Holds(code string) bool {
+	if s.Admin {
+		return true
+	}
+	_, ok := s.Values[strings.ToLower(code)]
+	return ok
+}
+
+// HoldsMenu is Holds without the admin's privilege: whether a menu with that value exists and was granted.
+func (s *Session) HoldsMenu(code string) bool {
+	_, ok := s.Values[strings.ToLower(code)]
+	return ok
+}
+
+// SessionStore keeps sessions, in memory or in Redis in erupt's own layout (erupt-wire 7.2).
+type SessionStore interface {
+	// Create keeps s until ttl has passed.
+	Create(ctx context.Context, s Session, ttl time.Duration) error
+	// Get returns the session. fault.Unauthenticated if unknown or over.
+	Get(ctx context.Context, token string) (Session, error)
+	// Check is Get for the hot path: account, user and for each code whether it is held, without loading menus.
+	Check(ctx context.Context, token string, codes ...string) (Session, []bool, error)
+	// Replace puts user, menus and codes of s anew in one step and keeps its end. fault.Unauthenticated if it is over.
+	Replace(ctx context.Context, s Session) error
+	// Touch moves the end of the session.
+	Touch(ctx context.Context, token string, ttl time.Duration) error
+	// Delete ends a session; unknown is no error.
+	Delete(ctx context.Context, token string) error
+	// Tokens lists the live sessions of an account.
+	Tokens(ctx context.Context, account string) ([]string, error)
+}
+
+// Entry is one row of the audit trail: who did what to what, from where, with which outcome.
+type Entry struct {
+	At        time.Time
+	User      string // display name, or account
+	Account   string
+	Address   string
+	Action    string          // e.g. "node.create", "token.view", "UPDATE | Customers"
+	Subject   string          // e.g. node name
+	Method    string          // HTTP method
+	URL       string          // without tokens
+	Params    json.RawMessage // masked
+	OK        bool
+	Error     string
+	Took      time.Duration
+	RequestID string
+}

@@ -1,0 +1,118 @@
+// Package wire holds the words of the node protocol: JSON shapes, paths and header names that server and node share.
+package wire
+
+import "encoding/json"
+
+// Paths on the server, below its base path.
+const (
+	ServerAPI       = "/erupt-cloud-api"
+	RegisterPath    = ServerAPI + "/register-node"
+	RemovePath      = ServerAPI + "/remove-instance-node"
+	NodeConfigPath  = ServerAPI + "/node-config/"       // + node name
+	GroupConfigPath = ServerAPI + "/node-group-config/" // + node name
+	EffectivePath   = ServerAPI + "/effective-config/"  // + node name; ours, with ETag
+	PowerPath       = ServerAPI + "/erupt-power"        // ?nodeName=&eruptName=
+	UserInfoPath    = ServerAPI + "/userinfo/"          // + node name
+	PermissionPath  = NodeAPI + "/erupt-permission/"    // + code
+)
+
+// Paths on a node, below each of its locations.
+const (
+	NodeAPI       = "/erupt-api"
+	HealthPath    = "/node-health"
+	LogPath       = NodeAPI + "/tool/erupt-log"
+	LogPathSeed   = NodeAPI + "/tool/log" // asked when LogPath answers 404
+	AttachmentDir = "/erupt-attachment"
+)
+
+// Header names. HTTP does not care about their case; these are the spellings that erupt uses.
+const (
+	HeaderAccessToken = "Access-Token"
+	HeaderToken       = "token"
+	HeaderErupt       = "erupt"
+	HeaderParent      = "eruptParent"
+	HeaderUser        = "user" // standard base64 of User as JSON
+	HeaderLang        = "lang"
+	HeaderLink        = "link"
+	HeaderDrill       = "drill"
+	HeaderDrillValue  = "drillValue"
+	HeaderDrillSource = "drillSourceErupt"
+	HeaderRequestID   = "X-Request-Id"
+
+	// HeaderHeartbeat and HeaderConfigRevision answer a registration: the interval that the server wishes, in milliseconds,
+	// and the newest revision of the node's effective config.
+	HeaderHeartbeat      = "X-Ec-Heartbeat"
+	HeaderConfigRevision = "X-Ec-Config-Revision"
+	// HeaderNode, HeaderInstance and HeaderAgentVersion answer a probe of our agents, beside the body.
+	HeaderNode         = "X-Ec-Node"
+	HeaderInstance     = "X-Ec-Instance"
+	HeaderAgentVersion = "X-Ec-Agent"
+	// HeaderPrecheck marks the error document of a refused registration with the layer that failed: dns, connect, tls, http, identity.
+	HeaderLayer = "X-Ec-Layer"
+)
+
+// NodeInfo is a registration, and with it a heartbeat (A2).
+type NodeInfo struct {
+	InstanceID   string              `json:"instanceId"`
+	Version      string              `json:"version"`
+	NodeName     string              `json:"nodeName"`
+	AccessToken  string              `json:"accessToken"`
+	NodeAddress  []string            `json:"nodeAddress"`
+	EruptModules []string            `json:"eruptModules"`
+	Erupts       []string            `json:"erupts"`
+	Resources    map[string][]string `json:"resources,omitempty"`
+	// Extra keeps fields that this version does not know.
+	Extra map[string]json.RawMessage `json:"-"`
+}
+
+// User is the caller as a node hears of him in HeaderUser.
+type User struct {
+	UID      int64  `json:"uid"`
+	Account  string `json:"account"`
+	Name     string `json:"name"`
+	TenantID *int64 `json:"tenantId"`
+}
+
+// Power is the answer of PowerPath. A missing key means true to a Java node, so all are always written.
+type Power struct {
+	Add         bool `json:"add"`
+	Edit        bool `json:"edit"`
+	Delete      bool `json:"delete"`
+	Query       bool `json:"query"`
+	ViewDetails bool `json:"viewDetails"`
+	Export      bool `json:"export"`
+	Importable  bool `json:"importable"`
+	Print       bool `json:"print"`
+	Copy        bool `json:"copy"`
+	CellEdit    bool `json:"cellEdit"`
+	AI          bool `json:"ai"`
+	Comment     bool `json:"comment"`
+	Revision    bool `json:"revision"`
+}
+
+// UserInfo is the answer of UserInfoPath; org, post and roles are codes.
+type UserInfo struct {
+	ID         int64    `json:"id"`
+	Account    string   `json:"account"`
+	Username   string   `json:"username"`
+	Org        *string  `json:"org"`
+	Post       *string  `json:"post"`
+	SuperAdmin bool     `json:"superAdmin"`
+	Roles      []string `json:"roles"`
+	TenantID   *int64   `json:"tenantId"`
+}
+
+// LogLine is one log event; Content may hold ANSI colours and several lines, Num counts from 1 since the node's start.
+type LogLine struct {
+	Content string `json:"content"`
+	Num     int64  `json:"num"`
+}
+
+// Result is the envelope R of erupt 2 (erupt-wire 3.2). Success is absent in answers of 1.x: decide by Status.
+type Result struct {
+	Data      any     `json:"data"`
+	Message   *string `json:"message"`
+	Success   bool    `json:"success"`
+	Status    string  `json:"status"`    // SUCCESS, ERROR, INFO, WARNING
+	PromptWay string  `json:"promptWay"` // DIALOG, MESSAGE, NOTIFY, NONE
+}

@@ -1,0 +1,138 @@
+// Package proxy forwards a browser's request to the right instance of a node, and offers the same way to callers inside
+// the process. It imports nothing of the server: what it needs to know it asks through the interfaces in this file.
+package proxy
+
+import (
+	"context"
+	"time"
+
+	"eruptcloud/nodeagent/wire"
+)
+
+// Upstream is one location that a request may go to, with the token that its instance last registered with.
+type Upstream struct {
+	Location string // base URL without trailing slash
+	Instance string // instance id
+	Token    string // value of Access-Token for this instance
+}
+
+// Target is a node as the proxy sees it.
+type Target struct {
+	Node       string     // spelling of the profile
+	Version    string     // version of its newest instance
+	Upstreams  []Upstream // in routing order: the first is the choice, the rest are candidates for failover
+	RawSession bool       // send the session's own token
+}
+
+// Directory knows nodes and their instances.
+type Directory interface {
+	// Lookup returns the target for one request; each call turns the node's rotation by one. An *Failure with
+	// NodeNotReady if the node is disabled, unknown to the registry, or has no usable instance.
+	Lookup(node string) (Target, error)
+	// Known reports whether a profile of that name exists, whatever its state.
+	Known(node string) bool
+	// Evict takes a location that could not be connected to out of routing. Best effort, returns at once.
+	Evict(ctx context.Context, node, location string)
+}
+
+// Function is what a request wants to do with an erupt; it is also the suffix of the permission code.
+type Function string
+
+// The functions. None needs only the erupt's own code.
+const (
+	None       Function = ""
+	Add        Function = "ADD"
+	Edit       Function = "EDIT"
+	Delete     Function = "DELETE"
+	Export     Function = "EXPORT"
+	Importable Function = "IMPORTABLE"
+	ViewDetail Function = "VIEW_DETAIL" // or EDIT
+	AddOrEdit  Function = "ADD|EDIT"    // form pages
+)
+
+// Wish is what a request asks for, read from validated parts only.
+type Wish struct {
+	Token       string   // session token, from header, cookie or, on PARAM endpoints, query
+	Node        string   // spelling of the profile
+	Erupt       string   // simple name; empty for templates and attachments
+	Parent      string   // simple name of the page that authorises Erupt; empty: Erupt itself
+	DrillSource string   // simple name; empty: no drill
+	Drill       string   // drill code
+	Template    string   // path after /erupt-api/tpl/, for template pages
+	Function    Function // what it does
+	Write       bool     // changes something on the node
+}
+
+// User is who a request acts for.
+type User struct {
+	wire.User
+	Token     string // the session's own token
+	Delegated string // handle that stands for the session at one node
+}
+
+// Gate decides.
+type Gate interface {
+	// Admit returns the user. A *Failure with Unauthenticated or Forbidden otherwise.
+	Admit(ctx context.Context, w Wish) (User, error)
+}
+
+// Models gives the build models that Gate and the console need; the proxy fetches, the caller caches.
+type Models interface {
+	// Model returns the raw build document of node's erupt as the node sent it.
+	Model(ctx context.Context, node, erupt string, as User) ([]byte, error)
+}
+
+// Entry is what Recorder keeps of one forwarded request.
+type Entry struct {
+	At        time.Time
+	User      User
+	Address   string
+	Wish      Wish
+	Method    string
+	Path      string
+	Location  string // where it went last
+	Tried     []Attempt
+	Status    int
+	Error     string // body of an answer that is no 200, shortened
+	Params    []byte // JSON body of a write, up to a limit
+	Took      time.Duration
+	RequestID string
+}
+
+// Attempt is one location that was tried.
+type Attempt struct {
+	Location string
+	Error    string // empty: it answered
+	Took     time.Duration
+}
+
+// Recorder keeps entries; Record never blocks.
+type Recorder interface{ Record(e Entry) }
+
+// Kind names a way to fail; whoever mounts the handler turns it into an answer.
+type Kind string
+
+// The kinds, spelled like the server's error codes.
+const (
+	Invalid             Kind = "invalid"
+	Unauthenticated     Kind = "unauthenticated"
+	Forbidden           Kind = "forbidden"
+	NotFound            Kind = "not_found"
+	MethodNotAllowed    Kind = "method_not_allowed"
+	TooLarge            Kind = "too_large"
+	NodeNotReady        Kind = "node_not_ready"
+	UpstreamUnreachable Kind = "upstream_unreachable"
+	UpstreamTimeout     Kind = "upstream_timeout"
+	ClientGone          Kind = "client_gone"
+	Broken              Kind = "internal"
+)
+
+// Failure is a refusal or a failed attempt.
+type Failure struct {
+	Kind    Kind
+	Format  string // English message as a format, also its key in translations
+	Args    []any
+	Cause   error // for the log only
+	Tried   []Attempt
+	Retried bool
+}
