@@ -1,0 +1,124 @@
+// Package config reads settings from flags, environment and file, in this order of precedence, and validates them.
+package config
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Config is every setting. A key is the path of koanf tags, e.g. server.base_path, EC_SERVER_BASE_PATH. The tag doc is what
+// `config keys` prints, default is the value without any source, secret keeps it out of dumps.
+type Config struct {
+	Server      Server      `koanf:"server"`
+	Ops         Ops         `koanf:"ops"`
+	Database    Database    `koanf:"database"`
+	Redis       Redis       `koanf:"redis"`
+	Session     Session     `koanf:"session"`
+	Secrets     Secrets     `koanf:"secrets"`
+	CloudServer CloudServer `koanf:"cloud_server"`
+	Login       Login       `koanf:"login"`
+	Proxy       Proxy       `koanf:"proxy"`
+	Netguard    Netguard    `koanf:"netguard"`
+	Reach       Reach       `koanf:"reach"`
+	Log         Log         `koanf:"log"`
+}
+
+// Server is the listener for browsers and nodes.
+type Server struct {
+	Listen         string         `koanf:"listen" default:":8080" doc:"address of the listener; port 0 takes a free one"`
+	BasePath       string         `koanf:"base_path" doc:"path that everything is served under, e.g. /fleet"`
+	DataDir        string         `koanf:"data_dir" default:"data" doc:"directory of database, generated keys and uploads"`
+	TLSCert        string         `koanf:"tls_cert" doc:"PEM file of the certificate chain; with tls_key"`
+	TLSKey         string         `koanf:"tls_key" doc:"PEM file of the private key"`
+	TrustedProxies []netip.Prefix `koanf:"trusted_proxies" doc:"addresses whose X-Forwarded-* headers are believed"`
+	ShutdownGrace  time.Duration  `koanf:"shutdown_grace" default:"5s" doc:"time between not ready and closing the listener, so that a balancer notices"`
+	DrainTimeout   time.Duration  `koanf:"drain_timeout" default:"30s" doc:"time that open requests have after that"`
+}
+
+// Ops is the operators' listener: metrics and profiles.
+type Ops struct {
+	Listen string `koanf:"listen" default:"127.0.0.1:9090" doc:"address of metrics and profiles; off switches it off; taken at its default: a warning"`
+}
+
+// Database is where profiles, accounts and the audit trail are.
+type Database struct {
+	Driver   string `koanf:"driver" default:"sqlite" doc:"sqlite or mysql"`
+	DSN      string `koanf:"dsn" secret:"true" doc:"file of SQLite (default DATA_DIR/control.db) or user:password@tcp(host:3306)/name"`
+	Migrate  string `koanf:"migrate" default:"auto" doc:"apply pending migrations at start: true, false, or auto: true for sqlite, false for mysql"`
+	TimeZone string `koanf:"time_zone" default:"UTC" doc:"zone of times without one in erupt's tables"`
+}
+
+// Redis holds leases and sessions when several replicas run.
+type Redis struct {
+	URL string `koanf:"url" secret:"true" doc:"redis://[:password@]host:6379/0; empty: leases and sessions are in memory"`
+}
+
+// Session is a browser's or script's login.
+type Session struct {
+	Keys         []string      `koanf:"keys" secret:"true" doc:"keys that seal the cookie, 32 bytes or more, newest first; generated in DATA_DIR when empty"`
+	SecureCookie string        `koanf:"secure_cookie" default:"auto" doc:"auto (when the request came by TLS), always or never"`
+	TTL          time.Duration `koanf:"ttl" default:"100m" doc:"life of a login"`
+	Refresh      bool          `koanf:"refresh" default:"false" doc:"each request extends the login"`
+}
+
+// Secrets are the keys for what the database keeps sealed.
+type Secrets struct {
+	TokenKey string `koanf:"token_key" secret:"true" doc:"seals access tokens and delegated tokens, 32 bytes or more; generated in DATA_DIR when empty"`
+}
+
+// CloudServer has the names of erupt.cloud-server.*.
+type CloudServer struct {
+	NodeExpireTime       time.Duration `koanf:"node_expire_time" default:"10m" doc:"life of an instance without a heartbeat"`
+	NodeSurviveCheckTime time.Duration `koanf:"node_survive_check_time" default:"2m" doc:"period of the survival check"`
+	CloudNameSpace       string        `koanf:"cloud_name_space" default:"erupt-cloud:" doc:"prefix of all Redis keys"`
+	ValidateAccessToken  bool          `koanf:"validate_access_token" default:"true" doc:"compare the token of a registering node"`
+	NodeRequestTimeout   time.Duration `koanf:"node_request_timeout" default:"30s" doc:"time until a node's first answer byte"`
+	ShareNamespace       bool          `koanf:"share_namespace" default:"false" doc:"write access tokens into node entries, for a Java server of 2.1 or later in the same namespace"`
+	HeartbeatTime        time.Duration `koanf:"heartbeat_time" default:"15s" doc:"heartbeat interval that agents are asked to keep"`
+}
+
+// Login protects accounts.
+type Login struct {
+	Lock               bool `koanf:"lock" default:"true" doc:"lock an account for an address after too many failures"`
+	MaxFailures        int  `koanf:"max_failures" default:"10" doc:"failures until the lock"`
+	LockMinutes        int  `koanf:"lock_minutes" default:"10" doc:"minutes of the lock"`
+	PwdTransferEncrypt bool `koanf:"pwd_transfer_encrypt" default:"true" doc:"passwords of /erupt-api/login arrive encoded as erupt's front end does it"`
+}
+
+// Proxy forwards to nodes.
+type Proxy struct {
+	ConnectTimeout time.Duration `koanf:"connect_timeout" default:"5s" doc:"time to connect to an instance"`
+	HeaderPolicy   string        `koanf:"header_policy" default:"copied" doc:"copied: all but the withheld ones; listed: only those that nodes are known to need"`
+	ExtraHeaders   []string      `koanf:"extra_headers" doc:"headers that go to nodes all the same"`
+	MaxUpload      int64         `koanf:"max_upload" default:"0" doc:"bytes of a request body; 0: no limit"`
+}
+
+// Netguard decides which addresses may be dialled.
+type Netguard struct {
+	Deny          []string `koanf:"deny" default:"link-local,metadata,multicast,unspecified" doc:"classes or prefixes that are never dialled"`
+	AllowLoopback string   `koanf:"allow_loopback" default:"auto" doc:"true, false, or auto: true only without redis.url"`
+}
+
+// Reach is how instances are probed.
+type Reach struct {
+	AcceptBlankHealth bool `koanf:"accept_blank_health" default:"false" doc:"an empty /node-health body counts, for nodes of 1.10 and 1.11"`
+}
+
+// Log is the server's own log, on standard error.
+type Log struct {
+	Level  string `koanf:"level" default:"info" doc:"debug, info, warn or error"`
+	Format string `koanf:"format" default:"json" doc:"json or text"`
+}
+
+// Embedded reports whether this server is alone: leases and sessions in memory.
+func (c *Config) Embedded() bool { return c.Redis.URL == "" }
+
+// MigrateAtStart resolves database.migrate.
+func (c *Config) MigrateAtStart() bool {
+	return c.Database.Migrate == "true" || (c.Database.Migrate == "auto" && c.Database.Driver == "sqlite")
+}
+
+// LoopbackAllowed resolves netguard.allow_loopback.
+func (c *Config) LoopbackAllowed() bool {
+	return c.Netguard.AllowLoopback == "true" || (c.Netguard.AllowLoopback == "auto" && c.Embedded())
+}
