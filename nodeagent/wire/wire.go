@@ -16,10 +16,21 @@ const (
 	PermissionPath  = NodeAPI + "/erupt-permission/"    // + code
 )
 
+// Form fields of RemovePath. Drain and Instance are ours: with Drain, a time in milliseconds, the instance leaves the routing
+// but stays in sight until it says goodbye with a second call without Drain, or that time is over.
+const (
+	FormNode      = "nodeName"
+	FormToken     = "accessToken"
+	FormLocations = "locations" // comma separated
+	FormDrain     = "drain"
+	FormInstance  = "instanceId"
+)
+
 // Paths on a node, below each of its locations.
 const (
 	NodeAPI       = "/erupt-api"
 	HealthPath    = "/node-health"
+	ProbePath     = "/node-probe" // our agents' own probe path, same answer as HealthPath (B9)
 	LogPath       = NodeAPI + "/tool/erupt-log"
 	LogPathSeed   = NodeAPI + "/tool/log" // asked when LogPath answers 404
 	AttachmentDir = "/erupt-attachment"
@@ -115,4 +126,37 @@ type Result struct {
 	Success   bool    `json:"success"`
 	Status    string  `json:"status"`    // SUCCESS, ERROR, INFO, WARNING
 	PromptWay string  `json:"promptWay"` // DIALOG, MESSAGE, NOTIFY, NONE
+	// Fields says what is wrong with which input. Only our nodes send it; others ignore it.
+	Fields map[string]string `json:"fields,omitempty"`
 }
+
+// The values of Result.Status.
+const (
+	StatusSuccess = "SUCCESS"
+	StatusError   = "ERROR"
+	StatusInfo    = "INFO"
+	StatusWarning = "WARNING"
+)
+
+// The values of Result.PromptWay.
+const (
+	PromptDialog  = "DIALOG"
+	PromptMessage = "MESSAGE"
+	PromptNotify  = "NOTIFY"
+	PromptNone    = "NONE"
+)
+
+// Masked stands for a stored password on its way to a person; sent back unchanged it keeps the stored one.
+const Masked = "\u2022\u2022\u2022\u2022\u2022\u2022"
+
+// ErrorBody is what a failed request gets (erupt-wire 1.8).
+type ErrorBody struct {
+	Timestamp string `json:"timestamp"` // local time without zone, milliseconds
+	Path      string `json:"path"`
+	Status    int    `json:"status"`
+	Error     string `json:"error"`
+	Message   string `json:"message"`
+}
+
+// TimestampLayout is the layout of ErrorBody.Timestamp and of all moments in rows.
+const TimestampLayout = "2006-01-02T15:04:05.000"
