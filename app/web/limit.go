@@ -1,0 +1,85 @@
+package web
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/time/rate"
+
+	"eruptcloud/app/fault"
+)
+
+// LimitBody bounds the body of a route; reading past limit bytes is fault.TooLarge.
+func LimitBody(limit int64) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if c.Request.Body != nil {
+			c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
+		}
+	}
+}
+
+// Limiter bounds how often each key may do something. It keeps a bounded number of keys: when it is full, those not
+// seen for longest are forgotten, which gives them a fresh allowance and costs nobody else's.
+type Limiter struct {
+	every rate.Limit
+	burst int
+	half  int
+	now   func() time.Time
+
+	mu          sync.Mutex
+	young, aged map[string]*rate.Limiter // young fills up, then becomes aged
+}
+
+// NewLimiter allows each key burst events at once and perSecond of them in the long run, and keeps up to keys keys.
+func NewLimiter(perSecond float64, burst, keys int, now func() time.Time) *Limiter {
+	if now == nil {
+		now = time.Now
+	}
+	return &Limiter{every: rate.Limit(perSecond), burst: burst, half: max(1, keys/2), now: now, young: map[string]*rate.Limiter{}}
+}
+
+// Allow counts one event of key. If it is one too many, it returns false and when the next is possible.
+func (l *Limiter) Allow(key string) (ok bool, retry time.Duration) {
+	now := l.now()
+	r := l.bucket(key).ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if wait <= 0 {
+		return true, 0
+	}
+	r.CancelAt(now)
+	return false, wait
+}
+
+func (l *Limiter) bucket(key string) *rate.Limiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b, ok := l.young[key]; ok {
+		return b
+	}
+	b, ok := l.aged[key]
+	if !ok {
+		b = rate.NewLimiter(l.every, l.burst)
+	}
+	if len(l.young) >= l.half {
+		l.aged, l.young = l.young, make(map[string]*rate.Limiter, l.half)
+	}
+	l.young[key] = b
+	return b
+}
+
+// RateLimit refuses requests of an address that come faster than l allows.
+func (s *Shell) RateLimit(l *Limiter) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if ok, retry := l.Allow(ClientIP(c.Request)); !ok {
+			c.Abort()
+			s.Fail(c.Writer, c.Request, TooFast(retry))
+		}
+	}
+}
+
+// TooFast is the error of a caller that exceeds a rate.
+func TooFast(retry time.Duration) error {
+	return fault.New(fault.TooMany, "too many requests; try again in %d s", int((retry+time.Second-1)/time.Second)).Retry(retry)
+}
