@@ -19,6 +19,7 @@ import (
 	"eruptcloud/ent/node"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
@@ -54,6 +55,8 @@ type Client struct {
 	NodeExtra *NodeExtraClient
 	// NodeHold is the client for interacting with the NodeHold builders.
 	NodeHold *NodeHoldClient
+	// OperateExtra is the client for interacting with the OperateExtra builders.
+	OperateExtra *OperateExtraClient
 	// OperateLog is the client for interacting with the OperateLog builders.
 	OperateLog *OperateLogClient
 	// Org is the client for interacting with the Org builders.
@@ -83,6 +86,7 @@ func (c *Client) init() {
 	c.Node = NewNodeClient(c.config)
 	c.NodeExtra = NewNodeExtraClient(c.config)
 	c.NodeHold = NewNodeHoldClient(c.config)
+	c.OperateExtra = NewOperateExtraClient(c.config)
 	c.OperateLog = NewOperateLogClient(c.config)
 	c.Org = NewOrgClient(c.config)
 	c.Post = NewPostClient(c.config)
@@ -188,6 +192,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Node:           NewNodeClient(cfg),
 		NodeExtra:      NewNodeExtraClient(cfg),
 		NodeHold:       NewNodeHoldClient(cfg),
+		OperateExtra:   NewOperateExtraClient(cfg),
 		OperateLog:     NewOperateLogClient(cfg),
 		Org:            NewOrgClient(cfg),
 		Post:           NewPostClient(cfg),
@@ -220,6 +225,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Node:           NewNodeClient(cfg),
 		NodeExtra:      NewNodeExtraClient(cfg),
 		NodeHold:       NewNodeHoldClient(cfg),
+		OperateExtra:   NewOperateExtraClient(cfg),
 		OperateLog:     NewOperateLogClient(cfg),
 		Org:            NewOrgClient(cfg),
 		Post:           NewPostClient(cfg),
@@ -255,7 +261,8 @@ func (c *Client) Close() error {
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.ConfigRevision, c.Group, c.GroupExtra, c.LoginLog, c.Menu, c.Node,
-		c.NodeExtra, c.NodeHold, c.OperateLog, c.Org, c.Post, c.Role, c.User,
+		c.NodeExtra, c.NodeHold, c.OperateExtra, c.OperateLog, c.Org, c.Post, c.Role,
+		c.User,
 	} {
 		n.Use(hooks...)
 	}
@@ -266,7 +273,8 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.ConfigRevision, c.Group, c.GroupExtra, c.LoginLog, c.Menu, c.Node,
-		c.NodeExtra, c.NodeHold, c.OperateLog, c.Org, c.Post, c.Role, c.User,
+		c.NodeExtra, c.NodeHold, c.OperateExtra, c.OperateLog, c.Org, c.Post, c.Role,
+		c.User,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -291,6 +299,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.NodeExtra.mutate(ctx, m)
 	case *NodeHoldMutation:
 		return c.NodeHold.mutate(ctx, m)
+	case *OperateExtraMutation:
+		return c.OperateExtra.mutate(ctx, m)
 	case *OperateLogMutation:
 		return c.OperateLog.mutate(ctx, m)
 	case *OrgMutation:
@@ -1450,6 +1460,139 @@ func (c *NodeHoldClient) mutate(ctx context.Context, m *NodeHoldMutation) (Value
 	}
 }
 
+// OperateExtraClient is a client for the OperateExtra schema.
+type OperateExtraClient struct {
+	config
+}
+
+// NewOperateExtraClient returns a client for the OperateExtra from the given config.
+func NewOperateExtraClient(c config) *OperateExtraClient {
+	return &OperateExtraClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `operateextra.Hooks(f(g(h())))`.
+func (c *OperateExtraClient) Use(hooks ...Hook) {
+	c.hooks.OperateExtra = append(c.hooks.OperateExtra, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `operateextra.Intercept(f(g(h())))`.
+func (c *OperateExtraClient) Intercept(interceptors ...Interceptor) {
+	c.inters.OperateExtra = append(c.inters.OperateExtra, interceptors...)
+}
+
+// Create returns a builder for creating a OperateExtra entity.
+func (c *OperateExtraClient) Create() *OperateExtraCreate {
+	mutation := newOperateExtraMutation(c.config, OpCreate)
+	return &OperateExtraCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of OperateExtra entities.
+func (c *OperateExtraClient) CreateBulk(builders ...*OperateExtraCreate) *OperateExtraCreateBulk {
+	return &OperateExtraCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *OperateExtraClient) MapCreateBulk(slice any, setFunc func(*OperateExtraCreate, int)) *OperateExtraCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &OperateExtraCreateBulk{err: fmt.Errorf("calling to OperateExtraClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*OperateExtraCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &OperateExtraCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for OperateExtra.
+func (c *OperateExtraClient) Update() *OperateExtraUpdate {
+	mutation := newOperateExtraMutation(c.config, OpUpdate)
+	return &OperateExtraUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *OperateExtraClient) UpdateOne(_m *OperateExtra) *OperateExtraUpdateOne {
+	mutation := newOperateExtraMutation(c.config, OpUpdateOne, withOperateExtra(_m))
+	return &OperateExtraUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *OperateExtraClient) UpdateOneID(id int64) *OperateExtraUpdateOne {
+	mutation := newOperateExtraMutation(c.config, OpUpdateOne, withOperateExtraID(id))
+	return &OperateExtraUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for OperateExtra.
+func (c *OperateExtraClient) Delete() *OperateExtraDelete {
+	mutation := newOperateExtraMutation(c.config, OpDelete)
+	return &OperateExtraDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *OperateExtraClient) DeleteOne(_m *OperateExtra) *OperateExtraDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *OperateExtraClient) DeleteOneID(id int64) *OperateExtraDeleteOne {
+	builder := c.Delete().Where(operateextra.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &OperateExtraDeleteOne{builder}
+}
+
+// Query returns a query builder for OperateExtra.
+func (c *OperateExtraClient) Query() *OperateExtraQuery {
+	return &OperateExtraQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeOperateExtra},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a OperateExtra entity by its id.
+func (c *OperateExtraClient) Get(ctx context.Context, id int64) (*OperateExtra, error) {
+	return c.Query().Where(operateextra.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *OperateExtraClient) GetX(ctx context.Context, id int64) *OperateExtra {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *OperateExtraClient) Hooks() []Hook {
+	return c.hooks.OperateExtra
+}
+
+// Interceptors returns the client interceptors.
+func (c *OperateExtraClient) Interceptors() []Interceptor {
+	return c.inters.OperateExtra
+}
+
+func (c *OperateExtraClient) mutate(ctx context.Context, m *OperateExtraMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&OperateExtraCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&OperateExtraUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&OperateExtraUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&OperateExtraDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown OperateExtra mutation op: %q", m.Op())
+	}
+}
+
 // OperateLogClient is a client for the OperateLog schema.
 type OperateLogClient struct {
 	config
@@ -2263,11 +2406,11 @@ func (c *UserClient) mutate(ctx context.Context, m *UserMutation) (Value, error)
 type (
 	hooks struct {
 		ConfigRevision, Group, GroupExtra, LoginLog, Menu, Node, NodeExtra, NodeHold,
-		OperateLog, Org, Post, Role, User []ent.Hook
+		OperateExtra, OperateLog, Org, Post, Role, User []ent.Hook
 	}
 	inters struct {
 		ConfigRevision, Group, GroupExtra, LoginLog, Menu, Node, NodeExtra, NodeHold,
-		OperateLog, Org, Post, Role, User []ent.Interceptor
+		OperateExtra, OperateLog, Org, Post, Role, User []ent.Interceptor
 	}
 )
 

@@ -13,6 +13,7 @@ import (
 	"eruptcloud/ent/node"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
@@ -93,6 +94,7 @@ func checkColumn(t, c string) error {
 			node.Table:           node.ValidColumn,
 			nodeextra.Table:      nodeextra.ValidColumn,
 			nodehold.Table:       nodehold.ValidColumn,
+			operateextra.Table:   operateextra.ValidColumn,
 			operatelog.Table:     operatelog.ValidColumn,
 			org.Table:            org.ValidColumn,
 			post.Table:           post.ValidColumn,

@@ -14,6 +14,7 @@ import (
 	"eruptcloud/ent/node"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
@@ -45,6 +46,7 @@ const (
 	TypeNode           = "Node"
 	TypeNodeExtra      = "NodeExtra"
 	TypeNodeHold       = "NodeHold"
+	TypeOperateExtra   = "OperateExtra"
 	TypeOperateLog     = "OperateLog"
 	TypeOrg            = "Org"
 	TypePost           = "Post"
@@ -7357,6 +7359,596 @@ func (m *NodeHoldMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *NodeHoldMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown NodeHold edge %s", name)
+}
+
+// OperateExtraMutation represents an operation that mutates the OperateExtra nodes in the graph.
+type OperateExtraMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int64
+	log_id        *int64
+	addlog_id     *int64
+	account       *string
+	subject       *string
+	request_id    *string
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*OperateExtra, error)
+	predicates    []predicate.OperateExtra
+}
+
+var _ ent.Mutation = (*OperateExtraMutation)(nil)
+
+// operateextraOption allows management of the mutation configuration using functional options.
+type operateextraOption func(*OperateExtraMutation)
+
+// newOperateExtraMutation creates new mutation for the OperateExtra entity.
+func newOperateExtraMutation(c config, op Op, opts ...operateextraOption) *OperateExtraMutation {
+	m := &OperateExtraMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeOperateExtra,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withOperateExtraID sets the ID field of the mutation.
+func withOperateExtraID(id int64) operateextraOption {
+	return func(m *OperateExtraMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *OperateExtra
+		)
+		m.oldValue = func(ctx context.Context) (*OperateExtra, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().OperateExtra.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withOperateExtra sets the old OperateExtra of the mutation.
+func withOperateExtra(node *OperateExtra) operateextraOption {
+	return func(m *OperateExtraMutation) {
+		m.oldValue = func(context.Context) (*OperateExtra, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m OperateExtraMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m OperateExtraMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of OperateExtra entities.
+func (m *OperateExtraMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *OperateExtraMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *OperateExtraMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().OperateExtra.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetLogID sets the "log_id" field.
+func (m *OperateExtraMutation) SetLogID(i int64) {
+	m.log_id = &i
+	m.addlog_id = nil
+}
+
+// LogID returns the value of the "log_id" field in the mutation.
+func (m *OperateExtraMutation) LogID() (r int64, exists bool) {
+	v := m.log_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLogID returns the old "log_id" field's value of the OperateExtra entity.
+// If the OperateExtra object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OperateExtraMutation) OldLogID(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLogID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLogID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLogID: %w", err)
+	}
+	return oldValue.LogID, nil
+}
+
+// AddLogID adds i to the "log_id" field.
+func (m *OperateExtraMutation) AddLogID(i int64) {
+	if m.addlog_id != nil {
+		*m.addlog_id += i
+	} else {
+		m.addlog_id = &i
+	}
+}
+
+// AddedLogID returns the value that was added to the "log_id" field in this mutation.
+func (m *OperateExtraMutation) AddedLogID() (r int64, exists bool) {
+	v := m.addlog_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetLogID resets all changes to the "log_id" field.
+func (m *OperateExtraMutation) ResetLogID() {
+	m.log_id = nil
+	m.addlog_id = nil
+}
+
+// SetAccount sets the "account" field.
+func (m *OperateExtraMutation) SetAccount(s string) {
+	m.account = &s
+}
+
+// Account returns the value of the "account" field in the mutation.
+func (m *OperateExtraMutation) Account() (r string, exists bool) {
+	v := m.account
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAccount returns the old "account" field's value of the OperateExtra entity.
+// If the OperateExtra object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OperateExtraMutation) OldAccount(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAccount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAccount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAccount: %w", err)
+	}
+	return oldValue.Account, nil
+}
+
+// ClearAccount clears the value of the "account" field.
+func (m *OperateExtraMutation) ClearAccount() {
+	m.account = nil
+	m.clearedFields[operateextra.FieldAccount] = struct{}{}
+}
+
+// AccountCleared returns if the "account" field was cleared in this mutation.
+func (m *OperateExtraMutation) AccountCleared() bool {
+	_, ok := m.clearedFields[operateextra.FieldAccount]
+	return ok
+}
+
+// ResetAccount resets all changes to the "account" field.
+func (m *OperateExtraMutation) ResetAccount() {
+	m.account = nil
+	delete(m.clearedFields, operateextra.FieldAccount)
+}
+
+// SetSubject sets the "subject" field.
+func (m *OperateExtraMutation) SetSubject(s string) {
+	m.subject = &s
+}
+
+// Subject returns the value of the "subject" field in the mutation.
+func (m *OperateExtraMutation) Subject() (r string, exists bool) {
+	v := m.subject
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSubject returns the old "subject" field's value of the OperateExtra entity.
+// If the OperateExtra object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OperateExtraMutation) OldSubject(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSubject is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSubject requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSubject: %w", err)
+	}
+	return oldValue.Subject, nil
+}
+
+// ClearSubject clears the value of the "subject" field.
+func (m *OperateExtraMutation) ClearSubject() {
+	m.subject = nil
+	m.clearedFields[operateextra.FieldSubject] = struct{}{}
+}
+
+// SubjectCleared returns if the "subject" field was cleared in this mutation.
+func (m *OperateExtraMutation) SubjectCleared() bool {
+	_, ok := m.clearedFields[operateextra.FieldSubject]
+	return ok
+}
+
+// ResetSubject resets all changes to the "subject" field.
+func (m *OperateExtraMutation) ResetSubject() {
+	m.subject = nil
+	delete(m.clearedFields, operateextra.FieldSubject)
+}
+
+// SetRequestID sets the "request_id" field.
+func (m *OperateExtraMutation) SetRequestID(s string) {
+	m.request_id = &s
+}
+
+// RequestID returns the value of the "request_id" field in the mutation.
+func (m *OperateExtraMutation) RequestID() (r string, exists bool) {
+	v := m.request_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRequestID returns the old "request_id" field's value of the OperateExtra entity.
+// If the OperateExtra object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OperateExtraMutation) OldRequestID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRequestID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRequestID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRequestID: %w", err)
+	}
+	return oldValue.RequestID, nil
+}
+
+// ClearRequestID clears the value of the "request_id" field.
+func (m *OperateExtraMutation) ClearRequestID() {
+	m.request_id = nil
+	m.clearedFields[operateextra.FieldRequestID] = struct{}{}
+}
+
+// RequestIDCleared returns if the "request_id" field was cleared in this mutation.
+func (m *OperateExtraMutation) RequestIDCleared() bool {
+	_, ok := m.clearedFields[operateextra.FieldRequestID]
+	return ok
+}
+
+// ResetRequestID resets all changes to the "request_id" field.
+func (m *OperateExtraMutation) ResetRequestID() {
+	m.request_id = nil
+	delete(m.clearedFields, operateextra.FieldRequestID)
+}
+
+// Where appends a list predicates to the OperateExtraMutation builder.
+func (m *OperateExtraMutation) Where(ps ...predicate.OperateExtra) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the OperateExtraMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *OperateExtraMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.OperateExtra, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *OperateExtraMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *OperateExtraMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (OperateExtra).
+func (m *OperateExtraMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *OperateExtraMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.log_id != nil {
+		fields = append(fields, operateextra.FieldLogID)
+	}
+	if m.account != nil {
+		fields = append(fields, operateextra.FieldAccount)
+	}
+	if m.subject != nil {
+		fields = append(fields, operateextra.FieldSubject)
+	}
+	if m.request_id != nil {
+		fields = append(fields, operateextra.FieldRequestID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *OperateExtraMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case operateextra.FieldLogID:
+		return m.LogID()
+	case operateextra.FieldAccount:
+		return m.Account()
+	case operateextra.FieldSubject:
+		return m.Subject()
+	case operateextra.FieldRequestID:
+		return m.RequestID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *OperateExtraMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case operateextra.FieldLogID:
+		return m.OldLogID(ctx)
+	case operateextra.FieldAccount:
+		return m.OldAccount(ctx)
+	case operateextra.FieldSubject:
+		return m.OldSubject(ctx)
+	case operateextra.FieldRequestID:
+		return m.OldRequestID(ctx)
+	}
+	return nil, fmt.Errorf("unknown OperateExtra field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *OperateExtraMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case operateextra.FieldLogID:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLogID(v)
+		return nil
+	case operateextra.FieldAccount:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAccount(v)
+		return nil
+	case operateextra.FieldSubject:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSubject(v)
+		return nil
+	case operateextra.FieldRequestID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRequestID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown OperateExtra field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *OperateExtraMutation) AddedFields() []string {
+	var fields []string
+	if m.addlog_id != nil {
+		fields = append(fields, operateextra.FieldLogID)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *OperateExtraMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case operateextra.FieldLogID:
+		return m.AddedLogID()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *OperateExtraMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case operateextra.FieldLogID:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddLogID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown OperateExtra numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *OperateExtraMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(operateextra.FieldAccount) {
+		fields = append(fields, operateextra.FieldAccount)
+	}
+	if m.FieldCleared(operateextra.FieldSubject) {
+		fields = append(fields, operateextra.FieldSubject)
+	}
+	if m.FieldCleared(operateextra.FieldRequestID) {
+		fields = append(fields, operateextra.FieldRequestID)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *OperateExtraMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *OperateExtraMutation) ClearField(name string) error {
+	switch name {
+	case operateextra.FieldAccount:
+		m.ClearAccount()
+		return nil
+	case operateextra.FieldSubject:
+		m.ClearSubject()
+		return nil
+	case operateextra.FieldRequestID:
+		m.ClearRequestID()
+		return nil
+	}
+	return fmt.Errorf("unknown OperateExtra nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *OperateExtraMutation) ResetField(name string) error {
+	switch name {
+	case operateextra.FieldLogID:
+		m.ResetLogID()
+		return nil
+	case operateextra.FieldAccount:
+		m.ResetAccount()
+		return nil
+	case operateextra.FieldSubject:
+		m.ResetSubject()
+		return nil
+	case operateextra.FieldRequestID:
+		m.ResetRequestID()
+		return nil
+	}
+	return fmt.Errorf("unknown OperateExtra field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *OperateExtraMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *OperateExtraMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *OperateExtraMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *OperateExtraMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *OperateExtraMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *OperateExtraMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *OperateExtraMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown OperateExtra unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *OperateExtraMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown OperateExtra edge %s", name)
 }
 
 // OperateLogMutation represents an operation that mutates the OperateLog nodes in the graph.

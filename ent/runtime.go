@@ -12,6 +12,7 @@ import (
 	"eruptcloud/ent/node"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
@@ -240,6 +241,20 @@ func init() {
 	nodeholdDescAccount := nodeholdFields[4].Descriptor()
 	// nodehold.AccountValidator is a validator for the "account" field. It is called by the builders before save.
 	nodehold.AccountValidator = nodeholdDescAccount.Validators[0].(func(string) error)
+	operateextraFields := schema.OperateExtra{}.Fields()
+	_ = operateextraFields
+	// operateextraDescAccount is the schema descriptor for account field.
+	operateextraDescAccount := operateextraFields[2].Descriptor()
+	// operateextra.AccountValidator is a validator for the "account" field. It is called by the builders before save.
+	operateextra.AccountValidator = operateextraDescAccount.Validators[0].(func(string) error)
+	// operateextraDescSubject is the schema descriptor for subject field.
+	operateextraDescSubject := operateextraFields[3].Descriptor()
+	// operateextra.SubjectValidator is a validator for the "subject" field. It is called by the builders before save.
+	operateextra.SubjectValidator = operateextraDescSubject.Validators[0].(func(string) error)
+	// operateextraDescRequestID is the schema descriptor for request_id field.
+	operateextraDescRequestID := operateextraFields[4].Descriptor()
+	// operateextra.RequestIDValidator is a validator for the "request_id" field. It is called by the builders before save.
+	operateextra.RequestIDValidator = operateextraDescRequestID.Validators[0].(func(string) error)
 	operatelogFields := schema.OperateLog{}.Fields()
 	_ = operatelogFields
 	// operatelogDescOperateUser is the schema descriptor for operate_user field.

@@ -30,6 +30,8 @@ type Tx struct {
 	NodeExtra *NodeExtraClient
 	// NodeHold is the client for interacting with the NodeHold builders.
 	NodeHold *NodeHoldClient
+	// OperateExtra is the client for interacting with the OperateExtra builders.
+	OperateExtra *OperateExtraClient
 	// OperateLog is the client for interacting with the OperateLog builders.
 	OperateLog *OperateLogClient
 	// Org is the client for interacting with the Org builders.
@@ -179,6 +181,7 @@ func (tx *Tx) init() {
 	tx.Node = NewNodeClient(tx.config)
 	tx.NodeExtra = NewNodeExtraClient(tx.config)
 	tx.NodeHold = NewNodeHoldClient(tx.config)
+	tx.OperateExtra = NewOperateExtraClient(tx.config)
 	tx.OperateLog = NewOperateLogClient(tx.config)
 	tx.Org = NewOrgClient(tx.config)
 	tx.Post = NewPostClient(tx.config)

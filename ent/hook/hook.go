@@ -104,6 +104,18 @@ func (f NodeHoldFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, er
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.NodeHoldMutation", m)
 }
 
+// The OperateExtraFunc type is an adapter to allow the use of ordinary
+// function as OperateExtra mutator.
+type OperateExtraFunc func(context.Context, *ent.OperateExtraMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f OperateExtraFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.OperateExtraMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OperateExtraMutation", m)
+}
+
 // The OperateLogFunc type is an adapter to allow the use of ordinary
 // function as OperateLog mutator.
 type OperateLogFunc func(context.Context, *ent.OperateLogMutation) (ent.Value, error)

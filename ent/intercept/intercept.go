@@ -15,6 +15,7 @@ import (
 	"eruptcloud/ent/node"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
@@ -297,6 +298,33 @@ func (f TraverseNodeHold) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.NodeHoldQuery", q)
 }
 
+// The OperateExtraFunc type is an adapter to allow the use of ordinary function as a Querier.
+type OperateExtraFunc func(context.Context, *ent.OperateExtraQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f OperateExtraFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.OperateExtraQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.OperateExtraQuery", q)
+}
+
+// The TraverseOperateExtra type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseOperateExtra func(context.Context, *ent.OperateExtraQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseOperateExtra) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseOperateExtra) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.OperateExtraQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.OperateExtraQuery", q)
+}
+
 // The OperateLogFunc type is an adapter to allow the use of ordinary function as a Querier.
 type OperateLogFunc func(context.Context, *ent.OperateLogQuery) (ent.Value, error)
 
@@ -451,6 +479,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.NodeExtraQuery, predicate.NodeExtra, nodeextra.OrderOption]{typ: ent.TypeNodeExtra, tq: q}, nil
 	case *ent.NodeHoldQuery:
 		return &query[*ent.NodeHoldQuery, predicate.NodeHold, nodehold.OrderOption]{typ: ent.TypeNodeHold, tq: q}, nil
+	case *ent.OperateExtraQuery:
+		return &query[*ent.OperateExtraQuery, predicate.OperateExtra, operateextra.OrderOption]{typ: ent.TypeOperateExtra, tq: q}, nil
 	case *ent.OperateLogQuery:
 		return &query[*ent.OperateLogQuery, predicate.OperateLog, operatelog.OrderOption]{typ: ent.TypeOperateLog, tq: q}, nil
 	case *ent.OrgQuery:

@@ -225,6 +225,37 @@ var (
 			},
 		},
 	}
+	// ECloudOperateExtraColumns holds the columns for the "e_cloud_operate_extra" table.
+	ECloudOperateExtraColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "log_id", Type: field.TypeInt64, Comment: "e_upms_operate_log.id; no foreign key, an adopted table is never touched"},
+		{Name: "account", Type: field.TypeString, Nullable: true, Size: 255, Comment: "who did it"},
+		{Name: "subject", Type: field.TypeString, Nullable: true, Size: 255, Comment: "what it was done to, such as the name of a node"},
+		{Name: "request_id", Type: field.TypeString, Nullable: true, Size: 64},
+	}
+	// ECloudOperateExtraTable holds the schema information for the "e_cloud_operate_extra" table.
+	ECloudOperateExtraTable = &schema.Table{
+		Name:       "e_cloud_operate_extra",
+		Columns:    ECloudOperateExtraColumns,
+		PrimaryKey: []*schema.Column{ECloudOperateExtraColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "uk_cloud_operate_extra_log",
+				Unique:  true,
+				Columns: []*schema.Column{ECloudOperateExtraColumns[1]},
+			},
+			{
+				Name:    "ix_cloud_operate_extra_account",
+				Unique:  false,
+				Columns: []*schema.Column{ECloudOperateExtraColumns[2]},
+			},
+			{
+				Name:    "ix_cloud_operate_extra_subject",
+				Unique:  false,
+				Columns: []*schema.Column{ECloudOperateExtraColumns[3]},
+			},
+		},
+	}
 	// EUpmsOperateLogColumns holds the columns for the "e_upms_operate_log" table.
 	EUpmsOperateLogColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt64, Increment: true},
@@ -444,6 +475,7 @@ var (
 		ECloudNodeTable,
 		ECloudNodeExtraTable,
 		ECloudNodeHoldTable,
+		ECloudOperateExtraTable,
 		EUpmsOperateLogTable,
 		EUpmsOrgTable,
 		EUpmsPostTable,
@@ -494,6 +526,11 @@ func init() {
 	}
 	ECloudNodeHoldTable.Annotation = &entsql.Annotation{
 		Table:     "e_cloud_node_hold",
+		Charset:   "utf8mb4",
+		Collation: "utf8mb4_bin",
+	}
+	ECloudOperateExtraTable.Annotation = &entsql.Annotation{
+		Table:     "e_cloud_operate_extra",
 		Charset:   "utf8mb4",
 		Collation: "utf8mb4_bin",
 	}

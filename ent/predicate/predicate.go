@@ -30,6 +30,9 @@ type NodeExtra func(*sql.Selector)
 // NodeHold is the predicate function for nodehold builders.
 type NodeHold func(*sql.Selector)
 
+// OperateExtra is the predicate function for operateextra builders.
+type OperateExtra func(*sql.Selector)
+
 // OperateLog is the predicate function for operatelog builders.
 type OperateLog func(*sql.Selector)
 

@@ -58,3 +58,26 @@ func (LoginLog) Indexes() []ent.Index {
 }
 
 func (LoginLog) Annotations() []schema.Annotation { return table("e_upms_login_log") }
+
+// OperateExtra is what erupt's operation log lacks. A row of the log without one was written by a Java server.
+type OperateExtra struct{ ent.Schema }
+
+func (OperateExtra) Fields() []ent.Field {
+	return []ent.Field{
+		field.Int64("id"),
+		field.Int64("log_id").Comment("e_upms_operate_log.id; no foreign key, an adopted table is never touched"),
+		field.String("account").Optional().MaxLen(255).Comment("who did it"),
+		field.String("subject").Optional().MaxLen(255).Comment("what it was done to, such as the name of a node"),
+		field.String("request_id").Optional().MaxLen(64),
+	}
+}
+
+func (OperateExtra) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("log_id").Unique().StorageKey("uk_cloud_operate_extra_log"),
+		index.Fields("account").StorageKey("ix_cloud_operate_extra_account"),
+		index.Fields("subject").StorageKey("ix_cloud_operate_extra_subject"),
+	}
+}
+
+func (OperateExtra) Annotations() []schema.Annotation { return table("e_cloud_operate_extra") }
