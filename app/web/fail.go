@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
-	"io"
 	"log/slog"
-	"maps"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,9 +67,9 @@ func (s *Shell) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	switch formOf(q.path, r) {
 	case asNotice:
-		s.failHTML(w, r, e, s.o.Notice)
+		s.failHTML(w, r, e, views.Notice)
 	case asPage:
-		s.failHTML(w, r, e, s.o.ErrorPage)
+		s.failHTML(w, r, e, views.ErrorPage)
 	default:
 		failJSON(w, q, e, s.o.Now())
 	}
@@ -133,11 +129,14 @@ func failJSON(w http.ResponseWriter, q *request, e *fault.Error, now time.Time) 
 	_, _ = w.Write(body) // a client that is gone needs no answer
 }
 
-func (s *Shell) failHTML(w http.ResponseWriter, r *http.Request, e *fault.Error, show func(views.ErrorModel) templ.Component) {
+func (s *Shell) failHTML(w http.ResponseWriter, r *http.Request, e *fault.Error, show func(views.Failure) templ.Component) {
 	frame := views.FrameOf(r.Context())
-	model := views.ErrorModel{
+	model := views.Failure{
 		Status: e.Code.Status(), Code: string(e.Code), Message: views.Translate(frame.Lang, e.Format, e.Args...),
 		Fields: e.Fields, RequestID: requestOf(r).id, RetryAfter: e.RetryAfter,
+	}
+	if e.Format == needsPermission && len(e.Args) > 0 {
+		model.Missing = fmt.Sprint(e.Args[0])
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Add("Vary", "HX-Request")
@@ -185,31 +184,4 @@ func newFaults(reg prometheus.Registerer) (*prometheus.CounterVec, error) {
 		return nil, fmt.Errorf("register faults_total: %w", err)
 	}
 	return vec, nil
-}
-
-// plainNotice and plainErrorPage serve until a caller gives better ones.
-func plainNotice(m views.ErrorModel) templ.Component {
-	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		_, err := fmt.Fprintf(w, `<div role="alert" data-code="%s"><p>%s</p>`, html.EscapeString(m.Code), html.EscapeString(m.Message))
-		for _, name := range slices.Sorted(maps.Keys(m.Fields)) {
-			_, err = fmt.Fprintf(w, `<p>%s: %s</p>`, html.EscapeString(name), html.EscapeString(m.Fields[name]))
-		}
-		if err == nil {
-			_, err = fmt.Fprintf(w, `<small>%s</small></div>`, html.EscapeString(m.RequestID))
-		}
-		return err
-	})
-}
-
-func plainErrorPage(m views.ErrorModel) templ.Component {
-	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
-		if _, err := fmt.Fprintf(w, `<!doctype html><html lang="%s"><title>%d</title><main>`, views.FrameOf(ctx).Lang, m.Status); err != nil {
-			return err
-		}
-		if err := plainNotice(m).Render(ctx, w); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, `</main></html>`)
-		return err
-	})
 }

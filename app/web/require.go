@@ -69,6 +69,9 @@ func (s *Shell) enter(c *gin.Context, in *access.Session) {
 	c.Request = c.Request.WithContext(views.WithFrame(c.Request.Context(), frame))
 }
 
+// needsPermission is the format by which an error page finds the code that is missing.
+const needsPermission = "this needs the permission %s"
+
 // Permit returns fault.Forbidden unless in holds one of the codes; no codes are always held.
 func Permit(in *access.Session, codes ...string) error {
 	if len(codes) == 0 {
@@ -79,7 +82,7 @@ func Permit(in *access.Session, codes ...string) error {
 			return nil
 		}
 	}
-	return fault.New(fault.Forbidden, "this needs the permission %s", strings.Join(codes, " / "))
+	return fault.New(fault.Forbidden, needsPermission, strings.Join(codes, " / "))
 }
 
 // HeaderToken returns the session token of the header "token" or, without one, of "Authorization: Bearer".

@@ -16,14 +16,12 @@ import (
 	"time"
 	_ "time/tzdata" // a viewer may choose any zone, also where the machine has no zone files
 
-	"github.com/a-h/templ"
 	"github.com/gin-gonic/gin"
 	"github.com/gorilla/sessions"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
-	"eruptcloud/views"
 )
 
 // SessionSource finds the session of a token. fault.Unauthenticated if it is unknown or over.
@@ -52,9 +50,6 @@ type Options struct {
 	Counts         func() (nodes, down int) // for the navigation
 	// Translate turns errors of packages that do not know fault into faults before they are answered; nil: none.
 	Translate func(error) error
-	// ErrorPage and Notice show an error as a whole page and as a fragment; nil: plain ones.
-	ErrorPage func(views.ErrorModel) templ.Component
-	Notice    func(views.ErrorModel) templ.Component
 	Now       func() time.Time
 }
 
@@ -85,12 +80,6 @@ func New(o Options) (*Shell, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.ErrorPage == nil {
-		o.ErrorPage = plainErrorPage
-	}
-	if o.Notice == nil {
-		o.Notice = plainNotice
 	}
 	s := &Shell{o: o, cross: http.NewCrossOriginProtection()}
 	var err error
