@@ -37,9 +37,9 @@ type authored struct{ mixin.Schema }
 func (authored) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id"),
-		field.String("create_by").Optional().MaxLen(255).Comment("display name of who made it"),
+		field.String("create_by").Optional().MaxRuneLen(255).Comment("display name of who made it"),
 		field.Time("create_time").Optional().Nillable().Default(time.Now).Immutable().SchemaType(datetime),
-		field.String("update_by").Optional().MaxLen(255),
+		field.String("update_by").Optional().MaxRuneLen(255),
 		field.Time("update_time").Optional().Nillable().Default(time.Now).UpdateDefault(time.Now).SchemaType(datetime),
 	}
 }

@@ -15,18 +15,18 @@ type OperateLog struct{ ent.Schema }
 func (OperateLog) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id"),
-		field.String("operate_user").Optional().MaxLen(255).Comment("display name"),
-		field.String("ip").Optional().MaxLen(255),
-		field.String("region").Optional().MaxLen(255),
-		field.String("api_name").Optional().MaxLen(255),
+		field.String("operate_user").Optional().MaxRuneLen(255).Comment("display name"),
+		field.String("ip").Optional().MaxRuneLen(255),
+		field.String("region").Optional().MaxRuneLen(255),
+		field.String("api_name").Optional().MaxRuneLen(255),
 		field.Text("before_data").Optional().SchemaType(mediumtext),
 		field.Text("req_param").Optional().SchemaType(mediumtext).Comment("without tokens and passwords"),
 		field.Bool("status").GoType(dbtype.Flag(false)).Optional().Comment("whether it succeeded"),
-		field.String("error_info").Optional().MaxLen(4000),
+		field.String("error_info").Optional().MaxRuneLen(4000),
 		field.Int64("total_time").Optional().Comment("ms"),
 		field.Time("create_time").Optional().Nillable().SchemaType(datetime),
-		field.String("req_addr").Optional().MaxLen(2000),
-		field.String("req_method").Optional().MaxLen(64),
+		field.String("req_addr").Optional().MaxRuneLen(2000),
+		field.String("req_method").Optional().MaxRuneLen(64),
 	}
 }
 
@@ -42,14 +42,14 @@ type LoginLog struct{ ent.Schema }
 func (LoginLog) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id"),
-		field.String("user_name").Optional().MaxLen(255).Comment("display name"),
+		field.String("user_name").Optional().MaxRuneLen(255).Comment("display name"),
 		field.Time("login_time").Optional().Nillable().SchemaType(datetime),
-		field.String("ip").Optional().MaxLen(64),
-		field.String("region").Optional().MaxLen(255),
-		field.String("system_name").Optional().MaxLen(255),
-		field.String("browser").Optional().MaxLen(255),
-		field.String("device_type").Optional().MaxLen(255),
-		field.String("token").Optional().MaxLen(255).Comment("first 16 hex digits of the token's SHA-256"),
+		field.String("ip").Optional().MaxRuneLen(64),
+		field.String("region").Optional().MaxRuneLen(255),
+		field.String("system_name").Optional().MaxRuneLen(255),
+		field.String("browser").Optional().MaxRuneLen(255),
+		field.String("device_type").Optional().MaxRuneLen(255),
+		field.String("token").Optional().MaxRuneLen(255).Comment("first 16 hex digits of the token's SHA-256"),
 	}
 }
 
@@ -66,9 +66,9 @@ func (OperateExtra) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id"),
 		field.Int64("log_id").Comment("e_upms_operate_log.id; no foreign key, an adopted table is never touched"),
-		field.String("account").Optional().MaxLen(255).Comment("who did it"),
-		field.String("subject").Optional().MaxLen(255).Comment("what it was done to, such as the name of a node"),
-		field.String("request_id").Optional().MaxLen(64),
+		field.String("account").Optional().MaxRuneLen(255).Comment("who did it"),
+		field.String("subject").Optional().MaxRuneLen(255).Comment("what it was done to, such as the name of a node"),
+		field.String("request_id").Optional().MaxRuneLen(64),
 	}
 }
 

@@ -17,14 +17,14 @@ func (Node) Mixin() []ent.Mixin { return []ent.Mixin{authored{}} }
 
 func (Node) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("node_name").MaxLen(255).Comment("first half of every route key"),
-		field.String("name").Optional().MaxLen(255).Comment("display name"),
+		field.String("node_name").MaxRuneLen(255).Comment("first half of every route key"),
+		field.String("name").Optional().MaxRuneLen(255).Comment("display name"),
 		field.Int64("cloud_node_group_id").Optional().Nillable(),
 		field.Bool("status").GoType(dbtype.Flag(false)).Optional().Default(true).Comment("false refuses registration"),
-		field.String("duty").Optional().MaxLen(255).Comment("JSON array of user names"),
+		field.String("duty").Optional().MaxRuneLen(255).Comment("JSON array of user names"),
 		field.Text("config").Optional().SchemaType(mediumtext),
-		field.String("access_token").Sensitive().Optional().MaxLen(255).Comment("sealed with AES-GCM (s1:…) or, in an adopted database, plain"),
-		field.String("remark").Optional().MaxLen(2000),
+		field.String("access_token").Sensitive().Optional().MaxRuneLen(255).Comment("sealed with AES-GCM (s1:…) or, in an adopted database, plain"),
+		field.String("remark").Optional().MaxRuneLen(2000),
 	}
 }
 
@@ -47,10 +47,10 @@ func (Group) Mixin() []ent.Mixin { return []ent.Mixin{authored{}} }
 
 func (Group) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("code").MaxLen(255),
-		field.String("name").Optional().MaxLen(255),
+		field.String("code").MaxRuneLen(255),
+		field.String("name").Optional().MaxRuneLen(255),
 		field.Text("config").Optional().SchemaType(mediumtext),
-		field.String("remark").Optional().MaxLen(2000),
+		field.String("remark").Optional().MaxRuneLen(2000),
 	}
 }
 
@@ -71,7 +71,7 @@ func (NodeExtra) Fields() []ent.Field {
 		field.Int64("node_id").Comment("e_cloud_node.id; no foreign key, an adopted table is never touched"),
 		field.Bool("core").GoType(dbtype.Flag(false)).Default(false).Comment("a lost instance of it pages at once (B12)"),
 		field.Bool("raw_session").GoType(dbtype.Flag(false)).Default(false).Comment("send the session's own token instead of a delegated one"),
-		field.String("old_token").Sensitive().Optional().MaxLen(255).Comment("token before the last rotation, sealed"),
+		field.String("old_token").Sensitive().Optional().MaxRuneLen(255).Comment("token before the last rotation, sealed"),
 		field.Time("old_token_until").Optional().Nillable().SchemaType(datetime),
 		field.Int64("config_revision").Default(0),
 		field.Time("first_seen").Optional().Nillable().SchemaType(datetime),
@@ -112,9 +112,9 @@ func (ConfigRevision) Fields() []ent.Field {
 		field.Int64("owner_id"),
 		field.Int64("revision").Comment("counts from 1 per owner"),
 		field.Text("config").Optional().SchemaType(mediumtext),
-		field.String("author").Optional().MaxLen(255).Comment("account"),
-		field.String("address").Optional().MaxLen(64),
-		field.String("note").Optional().MaxLen(2000),
+		field.String("author").Optional().MaxRuneLen(255).Comment("account"),
+		field.String("address").Optional().MaxRuneLen(64),
+		field.String("note").Optional().MaxRuneLen(2000),
 		field.Time("created").SchemaType(datetime),
 	}
 }
@@ -132,10 +132,10 @@ type NodeHold struct{ ent.Schema }
 func (NodeHold) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id"),
-		field.String("node_name").MaxLen(255),
-		field.String("location").MaxLen(255),
-		field.String("reason").Optional().MaxLen(2000),
-		field.String("account").MaxLen(255).Comment("who ordered it"),
+		field.String("node_name").MaxRuneLen(255),
+		field.String("location").MaxRuneLen(255),
+		field.String("reason").Optional().MaxRuneLen(2000),
+		field.String("account").MaxRuneLen(255).Comment("who ordered it"),
 		field.Time("created").SchemaType(datetime),
 	}
 }

@@ -17,27 +17,27 @@ func (User) Mixin() []ent.Mixin { return []ent.Mixin{owned{}} }
 
 func (User) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("avatar").Optional().MaxLen(1023),
-		field.String("account").MaxLen(64),
-		field.String("name").Optional().MaxLen(255).Comment("display name"),
-		field.String("phone").Optional().MaxLen(255),
-		field.String("email").Optional().MaxLen(255),
+		field.String("avatar").Optional().MaxRuneLen(1023),
+		field.String("account").MaxRuneLen(64),
+		field.String("name").Optional().MaxRuneLen(255).Comment("display name"),
+		field.String("phone").Optional().MaxRuneLen(255),
+		field.String("email").Optional().MaxRuneLen(255),
 		field.Bool("status").GoType(dbtype.Flag(false)).Optional().Default(true).Comment("false or null: locked"),
 		field.Bool("is_admin").GoType(dbtype.Flag(false)).Optional().Default(false),
 		field.Int64("erupt_menu_id").Optional().Nillable().Comment("home page"),
 		field.Int64("erupt_org_id").Optional().Nillable(),
 		field.Int64("erupt_post_id").Optional().Nillable(),
-		field.String("password").Sensitive().Optional().MaxLen(255),
+		field.String("password").Sensitive().Optional().MaxRuneLen(255),
 		field.Bool("is_md5").GoType(dbtype.Flag(false)).Optional().Nillable().Comment("password is hashed; null: cannot log in"),
-		field.String("salt").Sensitive().Optional().MaxLen(64),
-		field.String("encrypt_type").Optional().MaxLen(20).Comment("SHA512, BCRYPT (databases of ours) or empty"),
+		field.String("salt").Sensitive().Optional().MaxRuneLen(64),
+		field.String("encrypt_type").Optional().MaxRuneLen(20).Comment("SHA512, BCRYPT (databases of ours) or empty"),
 		moment("reset_pwd_time"),
 		moment("expire_date"),
-		field.String("white_ip").Optional().MaxLen(2000).Comment("addresses or CIDR, one a line"),
-		field.String("remark").Optional().MaxLen(2000),
+		field.String("white_ip").Optional().MaxRuneLen(2000).Comment("addresses or CIDR, one a line"),
+		field.String("remark").Optional().MaxRuneLen(2000),
 		field.Bool("mfa_enabled").GoType(dbtype.Flag(false)).Optional().Default(false),
-		field.String("mfa_secret").Sensitive().Optional().MaxLen(64),
-		field.String("mfa_recovery_codes").Sensitive().Optional().MaxLen(2000),
+		field.String("mfa_secret").Sensitive().Optional().MaxRuneLen(64),
+		field.String("mfa_recovery_codes").Sensitive().Optional().MaxRuneLen(2000),
 	}
 }
 
@@ -63,8 +63,8 @@ func (Role) Mixin() []ent.Mixin { return []ent.Mixin{owned{}} }
 
 func (Role) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("code").MaxLen(64),
-		field.String("name").Optional().MaxLen(255),
+		field.String("code").MaxRuneLen(64),
+		field.String("name").Optional().MaxRuneLen(255),
 		field.Int("sort").Optional(),
 		field.Bool("status").GoType(dbtype.Flag(false)).Optional().Default(true),
 	}
@@ -91,15 +91,15 @@ func (Menu) Mixin() []ent.Mixin { return []ent.Mixin{authored{}} }
 
 func (Menu) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("name").Optional().MaxLen(255),
+		field.String("name").Optional().MaxRuneLen(255),
 		field.Int("status").Optional().Nillable().Comment("1 open, 2 hidden, 3 disabled; null: open"),
 		field.Int64("parent_menu_id").Optional().Nillable(),
-		field.String("type").Optional().MaxLen(255),
-		field.String("value").Optional().MaxLen(255),
+		field.String("type").Optional().MaxRuneLen(255),
+		field.String("value").Optional().MaxRuneLen(255),
 		field.Int("sort").Optional().Nillable(),
-		field.String("icon").Optional().MaxLen(255),
-		field.String("code").MaxLen(64),
-		field.String("param").Optional().MaxLen(2000),
+		field.String("icon").Optional().MaxRuneLen(255),
+		field.String("code").MaxRuneLen(64),
+		field.String("param").Optional().MaxRuneLen(2000),
 	}
 }
 
@@ -122,8 +122,8 @@ type Org struct{ ent.Schema }
 func (Org) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id"),
-		field.String("code").MaxLen(64),
-		field.String("name").Optional().MaxLen(255),
+		field.String("code").MaxRuneLen(64),
+		field.String("name").Optional().MaxRuneLen(255),
 		field.Int64("parent_org_id").Optional().Nillable(),
 		field.Int("sort").Optional(),
 	}
@@ -148,8 +148,8 @@ type Post struct{ ent.Schema }
 func (Post) Fields() []ent.Field {
 	return []ent.Field{
 		field.Int64("id"),
-		field.String("code").MaxLen(64),
-		field.String("name").Optional().MaxLen(255),
+		field.String("code").MaxRuneLen(64),
+		field.String("name").Optional().MaxRuneLen(255),
 		field.Int("weight").Optional(),
 	}
 }

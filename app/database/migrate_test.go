@@ -1,0 +1,165 @@
+package database_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"eruptcloud/app/database"
+	"eruptcloud/app/testbed"
+)
+
+// eachEmpty runs a test on a database of each kind that has no tables; open may be called again for another process's view.
+func eachEmpty(t *testing.T, test func(t *testing.T, open func() *database.DB)) {
+	t.Helper()
+	run := func(name string, options func(t *testing.T) database.Options) {
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			test(t, func() *database.DB {
+				db, err := database.Open(t.Context(), o)
+				if err != nil {
+					t.Error(err)
+					return nil
+				}
+				t.Cleanup(func() { _ = db.Close() })
+				return db
+			})
+		})
+	}
+	run("sqlite", func(t *testing.T) database.Options {
+		return database.Options{Driver: database.SQLite, DSN: filepath.Join(t.TempDir(), "new", "c 100%?#.db")}
+	})
+	run("mariadb", func(t *testing.T) database.Options {
+		return database.Options{Driver: database.MySQL, DSN: testbed.MariaDB(t)}
+	})
+}
+
+func TestManyProcessesMigrateAtOnce(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, open func() *database.DB) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		worked := 0
+		for range 8 {
+			wg.Go(func() {
+				db := open()
+				if db == nil {
+					return
+				}
+				applied, err := database.Migrate(t.Context(), db)
+				if err != nil {
+					t.Error(err)
+				}
+				if err := database.CheckVersion(t.Context(), db); err != nil {
+					t.Errorf("after Migrate: %v", err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if len(applied) > 0 {
+					worked++
+				}
+			})
+		}
+		wg.Wait()
+		if worked != 1 {
+			t.Errorf("%d of 8 concurrent calls applied migrations, want one to work and the others to wait", worked)
+		}
+	})
+}
+
+func TestMigrateRefusesForeignDatabases(t *testing.T) {
+	tests := map[string]struct {
+		prepare []string
+		message string
+		foreign bool
+	}{
+		"tables of an erupt installation": {
+			[]string{"CREATE TABLE E_UPMS_USER (id integer)"}, "e_upms_user", true},
+		"an empty record beside them": {
+			[]string{"CREATE TABLE e_cloud_node (id integer)",
+				"CREATE TABLE e_cloud_migration (name varchar(99), checksum varchar(64), statements int, applied_at datetime)"}, "e_cloud_node", true},
+		"a changed migration": {
+			[]string{"CREATE TABLE e_cloud_migration (name varchar(99), checksum varchar(64), statements int, applied_at datetime)",
+				"INSERT INTO e_cloud_migration VALUES ('0001_init.sql', 'beef', 1, '2026-01-01 00:00:00')"}, "0001_init.sql was changed", false},
+		"a newer program": {
+			[]string{"CREATE TABLE e_cloud_migration (name varchar(99), checksum varchar(64), statements int, applied_at datetime)",
+				"INSERT INTO e_cloud_migration VALUES ('9999_future.sql', 'beef', 1, '2026-01-01 00:00:00')"}, "newer than this program: it had migration 9999_future.sql", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			eachEmpty(t, func(t *testing.T, open func() *database.DB) {
+				db := open()
+				for _, s := range tt.prepare {
+					if _, err := db.SQL.Exec(s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for what, err := range map[string]error{"Migrate": second(database.Migrate(t.Context(), db)), "CheckVersion": database.CheckVersion(t.Context(), db)} {
+					if err == nil || !strings.Contains(err.Error(), tt.message) || errors.Is(err, database.ErrForeign) != tt.foreign {
+						t.Errorf("%s = %v, want an error with %q, foreign %v", what, err, tt.message, tt.foreign)
+					}
+				}
+			})
+		})
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestCheckVersionOfAnEmptyDatabase(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, open func() *database.DB) {
+		if err := database.CheckVersion(t.Context(), open()); !errors.Is(err, database.ErrPending) {
+			t.Errorf("CheckVersion = %v, want ErrPending", err)
+		}
+	})
+}
+
+func TestForeignTablesOfOtherProgramsAreNoObstacle(t *testing.T) {
+	eachEmpty(t, func(t *testing.T, open func() *database.DB) {
+		db := open()
+		if _, err := db.SQL.Exec("CREATE TABLE orders (id integer)"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := database.Migrate(t.Context(), db); err != nil {
+			t.Errorf("Migrate beside another program's table: %v", err)
+		}
+	})
+}
+
+// TestMigrateGoesOnAfterACrash: MySQL commits each statement by itself, so the record counts them.
+func TestMigrateGoesOnAfterACrash(t *testing.T) {
+	db, err := database.Open(t.Context(), database.Options{Driver: database.MySQL, DSN: testbed.MariaDB(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := database.Migrate(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	// As if we had died behind the last statement but one of the first file.
+	var statements int
+	if err := db.SQL.QueryRow("SELECT statements FROM e_cloud_migration WHERE name = '0001_init.sql'").Scan(&statements); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"DROP TABLE e_upms_user_role",
+		"UPDATE e_cloud_migration SET applied_at = NULL, statements = statements - 1 WHERE name = '0001_init.sql'"} {
+		if _, err := db.SQL.Exec(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := database.CheckVersion(t.Context(), db); !errors.Is(err, database.ErrPending) {
+		t.Errorf("CheckVersion = %v in the middle of a file, want ErrPending", err)
+	}
+	applied, err := database.Migrate(t.Context(), db)
+	if err != nil || len(applied) != 1 || applied[0] != "0001_init.sql" {
+		t.Fatalf("Migrate = %v, %v; want it to finish 0001_init.sql", applied, err)
+	}
+	if _, err := db.SQL.Exec("SELECT * FROM e_upms_user_role"); err != nil {
+		t.Errorf("the missing table was not made: %v", err)
+	}
+	var after int
+	if err := db.SQL.QueryRow("SELECT statements FROM e_cloud_migration WHERE name = '0001_init.sql'").Scan(&after); err != nil || after != statements {
+		t.Errorf("statements = %d, %v; want %d", after, err, statements)
+	}
+}

@@ -1,0 +1,83 @@
+// Package database opens SQLite or MySQL, brings the schema up to date and runs transactions. Nothing outside it knows a
+// dialect.
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+	"github.com/go-sql-driver/mysql"
+
+	"eruptcloud/app/fault"
+	"eruptcloud/ent"
+)
+
+// The drivers that Options.Driver may name.
+const (
+	SQLite = "sqlite"
+	MySQL  = "mysql"
+)
+
+// Options say which database to open.
+type Options struct {
+	Driver string // SQLite or MySQL
+	// DSN is a path or file: URI for SQLite, the Go driver's data source name for MySQL. What must hold for us to work
+	// (character set, found rows, time parsing) is set whatever the DSN says.
+	DSN string
+	// Zone is the zone of times in MySQL columns, UTC if nil. SQLite always keeps UTC.
+	Zone *time.Location
+}
+
+// DB is an open database.
+type DB struct {
+	Client *ent.Client
+	SQL    *sql.DB
+	Driver string
+
+	mysql *mysql.Config // of MySQL: migrations connect without its read timeout
+}
+
+// Open connects to the database and checks that it answers. The schema is left alone: see Migrate and CheckVersion.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	switch o.Driver {
+	case SQLite:
+		return openSQLite(ctx, o)
+	case MySQL:
+		return openMySQL(ctx, o)
+	default:
+		return nil, fmt.Errorf("database driver %q is neither %q nor %q", o.Driver, SQLite, MySQL)
+	}
+}
+
+// wrap makes a DB of a pool, or closes the pool if the database does not answer.
+func wrap(ctx context.Context, driver, entDialect string, pool *sql.DB) (*DB, error) {
+	db := &DB{SQL: pool, Driver: driver, Client: ent.NewClient(ent.Driver(entsql.OpenDB(entDialect, pool)))}
+	if err := pool.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s database: %w", driver, err), pool.Close())
+	}
+	return db, nil
+}
+
+// Close ends all connections.
+func (db *DB) Close() error { return db.Client.Close() }
+
+// Ping asks whether the database answers. fault.Unavailable if not.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.SQL.PingContext(ctx); err != nil {
+		return fault.New(fault.Unavailable, "the database does not answer").Because(err)
+	}
+	return nil
+}
+
+// dialectName is ent's name of the driver.
+func (db *DB) dialectName() string {
+	if db.Driver == MySQL {
+		return dialect.MySQL
+	}
+	return dialect.SQLite
+}

@@ -1,0 +1,95 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"eruptcloud/app/fault"
+	"eruptcloud/ent"
+)
+
+// deadlockTries is how often a transaction that the server chose as a deadlock's victim is run in all.
+const deadlockTries = 8
+
+// InTx runs work in one transaction: it commits when work returns nil and rolls back otherwise, also on a panic. work must
+// use tx alone (another connection would wait for this one) and must bear being run again: a deadlock's victim is. A lock
+// that does not come free in time is fault.Unavailable with a time to try again.
+func (db *DB) InTx(ctx context.Context, work func(ctx context.Context, tx *ent.Tx) error) error {
+	for try := 1; ; try++ {
+		err := db.once(ctx, work)
+		if err == nil {
+			return nil
+		}
+		if !isVictim(err) || try == deadlockTries {
+			return Mapped(err, nil, nil)
+		}
+		// Two victims that start again at once would meet again.
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Duration(rand.Int64N(int64(try) * int64(10*time.Millisecond)))):
+		}
+	}
+}
+
+func (db *DB) once(ctx context.Context, work func(context.Context, *ent.Tx) error) (err error) {
+	tx, err := db.Client.Tx(ctx)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	done := false
+	defer func() {
+		if !done { // an error, a panic or runtime.Goexit
+			if rollback := tx.Rollback(); rollback != nil && err != nil {
+				err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
+			}
+		}
+	}()
+	if err := work(ctx, tx); err != nil {
+		return err
+	}
+	done = true
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// isVictim reports whether the server rolled the transaction back because of another one, so that it may run again.
+func isVictim(err error) bool {
+	n := mysqlNumber(err)
+	return n == mysqlDeadlock || n == mysqlChanged
+}
+
+// Mapped turns an error of ent or a driver into a fault: notFound for a missing row, conflict for a violated constraint
+// (each returned with its cause, and skipped if nil), fault.Unavailable with a time to try again for a lock or a connection.
+// A fault passes through; every other error too, and becomes "internal" at the edge.
+func Mapped(err error, notFound, conflict *fault.Error) error {
+	var known *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case notFound != nil && ent.IsNotFound(err):
+		return notFound.Because(err)
+	case conflict != nil && (ent.IsConstraintError(err) || isDuplicate(err)):
+		return conflict.Because(err)
+	case sqliteIsBusy(err), mysqlNumber(err) == mysqlLockWait, isVictim(err):
+		return fault.New(fault.Unavailable, "the database is busy; try again").Retry(2 * time.Second).Because(err)
+	case mysqlNumber(err) == mysqlTooLong:
+		return fault.New(fault.Invalid, "a text is too long for its column").Because(err)
+	case mysqlNumber(err) == mysqlBadText:
+		return fault.New(fault.Invalid, "a text holds characters that its column cannot store; convert the table to utf8mb4").Because(err)
+	case unreachable(err):
+		return fault.New(fault.Unavailable, "the database does not answer").Retry(5 * time.Second).Because(err)
+	default:
+		return err
+	}
+}
+
+// isDuplicate reports whether err is a violated unique index, also where ent did not wrap it.
+func isDuplicate(err error) bool { return mysqlNumber(err) == mysqlDuplicate || sqliteIsUnique(err) }
