@@ -73,12 +73,28 @@ type Instance struct {
 	Lease     Terms
 	// Registered is the first registration, Up when it last became Up, Updated its last change, Dirty the client's own stamp.
 	Registered, Up, Updated, Dirty time.Time
-	Node                           *NodeDetail // the registration of a node's instance
+	// Claimed is when it first reported the addresses that it reports now; of two instances that report one address the later
+	// claim has it.
+	Claimed time.Time
+	// Moved tells where the instance reported before, if that was elsewhere altogether; nil if it never moved.
+	Moved *Move
+	Node  *NodeDetail // the registration of a node's instance
+	// Foreign keeps stored fields of a newer version of this program.
+	Foreign map[string]json.RawMessage
+	// Unconfirmed: the store lost its data; the instance is kept until it registers again or its lease would have ended.
+	Unconfirmed bool
+}
+
+// Move is a change of all addresses at once.
+type Move struct {
+	From []string // the addresses reported before
+	At   time.Time
 }
 
 // NodeDetail is what a node's instance said when it registered.
 type NodeDetail struct {
 	Version   string
+	Addresses []string // as reported, canonical; Locations are those of them that it has
 	Modules   []string
 	Erupts    []string
 	Resources map[string][]string
