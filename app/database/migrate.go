@@ -14,6 +14,7 @@ import (
 	"time"
 
 	atlas "ariga.io/atlas/sql/migrate"
+	"entgo.io/ent/dialect/sql/schema"
 
 	entmigrate "eruptcloud/ent/migrate"
 	"eruptcloud/ent/migrate/migrations"
@@ -53,7 +54,11 @@ type execer interface {
 // at once: one works, the others wait and find nothing to do. It refuses a database of somebody else (ErrForeign), one
 // that a newer program has migrated, and one whose applied files differ from ours.
 func Migrate(ctx context.Context, db *DB) (applied []string, err error) {
-	files, err := embedded(migrations.Files, db.Driver)
+	return migrateFrom(ctx, db, migrations.Files)
+}
+
+func migrateFrom(ctx context.Context, db *DB, fsys fs.FS) (applied []string, err error) {
+	files, err := embedded(fsys, db.Driver)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +137,7 @@ func inspect(ctx context.Context, driver string, q execer) (map[string]record, e
 // isErupts reports whether a table name, in lower case, is one that erupt makes and we would make too.
 func isErupts(table string) bool {
 	return strings.HasPrefix(table, "e_upms_") ||
-		slices.ContainsFunc(entmigrate.Tables, func(t *tableSchema) bool { return t.Name == table })
+		slices.ContainsFunc(entmigrate.Tables, func(t *schema.Table) bool { return t.Name == table })
 }
 
 // tableNames lists all tables, in lower case.

@@ -8,11 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"entgo.io/ent/dialect/sql/schema"
 )
-
-type tableSchema = schema.Table
 
 const sqliteRecordTable = "CREATE TABLE IF NOT EXISTS " + recordTable +
 	" (name text NOT NULL PRIMARY KEY, checksum text NOT NULL, statements integer NOT NULL, applied_at datetime)"

@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
 	"github.com/go-sql-driver/mysql"
+
+	"eruptcloud/ent"
 )
 
 // Limits of the MySQL pool. A connection is dropped before any usual wait_timeout of the server ends it (S96).
@@ -47,13 +50,12 @@ func openMySQL(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := wrap(ctx, MySQL, dialect.MySQL, pool)
-	if err != nil {
-		return nil, err
+	if err := pool.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open mysql database: %w", err), pool.Close())
 	}
-	db.mysql = cfg
 	limitLifetime(ctx, pool)
-	return db, nil
+	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.MySQL, pool)))
+	return &DB{SQL: pool, Driver: MySQL, Client: client, mysql: cfg}, nil
 }
 
 // mysqlConfig reads the DSN and sets what we rely on: an update that changes nothing still counts its rows, times are

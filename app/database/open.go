@@ -5,12 +5,9 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	entsql "entgo.io/ent/dialect/sql"
 	"github.com/go-sql-driver/mysql"
 
 	"eruptcloud/app/fault"
@@ -54,15 +51,6 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 }
 
-// wrap makes a DB of a pool, or closes the pool if the database does not answer.
-func wrap(ctx context.Context, driver, entDialect string, pool *sql.DB) (*DB, error) {
-	db := &DB{SQL: pool, Driver: driver, Client: ent.NewClient(ent.Driver(entsql.OpenDB(entDialect, pool)))}
-	if err := pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s database: %w", driver, err), pool.Close())
-	}
-	return db, nil
-}
-
 // Close ends all connections.
 func (db *DB) Close() error { return db.Client.Close() }
 
@@ -72,12 +60,4 @@ func (db *DB) Ping(ctx context.Context) error {
 		return fault.New(fault.Unavailable, "the database does not answer").Because(err)
 	}
 	return nil
-}
-
-// dialectName is ent's name of the driver.
-func (db *DB) dialectName() string {
-	if db.Driver == MySQL {
-		return dialect.MySQL
-	}
-	return dialect.SQLite
 }

@@ -8,12 +8,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
 	sqlite "modernc.org/sqlite"
 	sqlitelib "modernc.org/sqlite/lib"
+
+	"eruptcloud/ent"
 )
 
 // sqliteBusy is how long a writer waits for another one, in this process or beside it, before it gives up.
@@ -22,11 +26,20 @@ const sqliteBusy = 5 * time.Second
 // sqliteConns is small: there is one writer at a time anyway, and each connection keeps a page cache of its own.
 const sqliteConns = 4
 
-// sqliteParams hold for every connection. busy_timeout comes first, since the change to WAL already needs it; immediate
-// transactions take the write lock at their start, so a read in one cannot lose it to another writer (S91); times are
-// written as UTC text that compares in order.
-const sqliteParams = "_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=foreign_keys(1)" +
-	"&_pragma=cache_size(-1024)&_pragma=journal_size_limit(8388608)&_txlock=immediate&_time_format=sqlite&_timezone=UTC"
+// sqliteFixed holds for every connection: immediate transactions take the write lock at their start, so a read in one cannot
+// lose it to another writer (S91); times are written as UTC text that compares in order.
+const sqliteFixed = "_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_txlock=immediate&_time_format=sqlite&_timezone=UTC"
+
+// sqliteTunable are pragmas that an operator may set otherwise in the DSN. busy_timeout comes first of all, since the change
+// to WAL already needs it.
+var sqliteTunable = []struct{ name, value string }{
+	{"busy_timeout", strconv.FormatInt(sqliteBusy.Milliseconds(), 10)},
+	{"synchronous", "NORMAL"},
+	{"cache_size", "-1024"}, // 1 MiB a connection
+	{"journal_size_limit", "8388608"},
+	{"mmap_size", ""},
+	{"temp_store", ""},
+}
 
 func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	path := o.DSN
@@ -45,10 +58,16 @@ func openSQLite(ctx context.Context, o Options) (*DB, error) {
 	pool.SetMaxOpenConns(sqliteConns)
 	pool.SetMaxIdleConns(sqliteConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	if err := turnToWAL(ctx, pool); err != nil {
+	var patience int64 // milliseconds
+	err = turnToWAL(ctx, pool)
+	if err == nil {
+		err = pool.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&patience) // the DSN may have changed it
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite database: %w", err), pool.Close())
 	}
-	return wrap(ctx, SQLite, dialect.SQLite, pool)
+	driver := newWriters(entsql.OpenDB(dialect.SQLite, pool), time.Duration(patience)*time.Millisecond)
+	return &DB{SQL: pool, Driver: SQLite, Client: ent.NewClient(ent.Driver(driver))}, nil
 }
 
 // createPrivate makes the file readable by its owner only: it holds password hashes and sealed tokens.
@@ -63,29 +82,38 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// sqliteDSN returns the DSN of a path or file: URI.
+// sqliteDSN returns the DSN of a path or file: URI. What else the URI asks for is kept, if we do not rely on the contrary.
 func sqliteDSN(path string) string {
-	params := fmt.Sprintf(sqliteParams, sqliteBusy.Milliseconds())
+	var others url.Values
 	if !strings.HasPrefix(path, "file:") {
 		// Only what ends or escapes the path in a URI needs escaping.
 		path = "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
+	} else if base, query, ok := strings.Cut(path, "?"); ok {
+		path = base
+		others, _ = url.ParseQuery(query) // what cannot be read is dropped
 	}
-	if base, query, ok := strings.Cut(path, "?"); ok {
-		return base + "?" + params + "&" + keepForeign(query)
+	var params []string
+	for _, p := range sqliteTunable {
+		value := p.value
+		for _, asked := range others["_pragma"] {
+			if name, v, ok := strings.Cut(asked, "("); ok && strings.EqualFold(strings.TrimSpace(name), p.name) {
+				value = strings.TrimSuffix(strings.TrimSpace(v), ")")
+			}
+		}
+		if value != "" {
+			params = append(params, "_pragma="+p.name+"("+url.QueryEscape(value)+")")
+		}
 	}
-	return path + "?" + params
-}
-
-// keepForeign drops from a URI's query what sqliteParams decide, so that the DSN cannot undo it.
-func keepForeign(query string) string {
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return query // the driver reports it
+	params = append(params, sqliteFixed)
+	for k := range others {
+		if strings.HasPrefix(k, "_") {
+			others.Del(k)
+		}
 	}
-	for _, k := range []string{"_txlock", "_time_format", "_timezone", "_fk", "_foreign_keys"} {
-		values.Del(k)
+	if len(others) > 0 {
+		params = append(params, others.Encode())
 	}
-	return values.Encode()
+	return path + "?" + strings.Join(params, "&")
 }
 
 // turnToWAL opens the first connection. Several processes that create the same file at once can meet in the switch to WAL,

@@ -78,10 +78,10 @@ func Mapped(err error, notFound, conflict *fault.Error) error {
 		return notFound.Because(err)
 	case conflict != nil && (ent.IsConstraintError(err) || isDuplicate(err)):
 		return conflict.Because(err)
-	case sqliteIsBusy(err), mysqlNumber(err) == mysqlLockWait, isVictim(err):
+	case errors.Is(err, errTurn), sqliteIsBusy(err), mysqlNumber(err) == mysqlLockWait, isVictim(err):
 		return fault.New(fault.Unavailable, "the database is busy; try again").Retry(2 * time.Second).Because(err)
-	case mysqlNumber(err) == mysqlTooLong:
-		return fault.New(fault.Invalid, "a text is too long for its column").Because(err)
+	case ent.IsValidationError(err), mysqlNumber(err) == mysqlTooLong:
+		return fault.New(fault.Invalid, "a value does not fit its column").Because(err)
 	case mysqlNumber(err) == mysqlBadText:
 		return fault.New(fault.Invalid, "a text holds characters that its column cannot store; convert the table to utf8mb4").Because(err)
 	case unreachable(err):

@@ -1,0 +1,320 @@
+package database_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"eruptcloud/app/database"
+	"eruptcloud/app/fault"
+	"eruptcloud/app/testbed"
+	"eruptcloud/ent"
+	"eruptcloud/ent/node"
+)
+
+func TestInTxCommitsOrRollsBack(t *testing.T) {
+	testbed.EachDB(t, func(t *testing.T, db *database.DB) {
+		add := func(name string, then func() error) (err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = fmt.Errorf("panic: %v", p)
+				}
+			}()
+			return db.InTx(t.Context(), func(ctx context.Context, tx *ent.Tx) error {
+				if err := tx.Node.Create().SetNodeName(name).Exec(ctx); err != nil {
+					return err
+				}
+				return then()
+			})
+		}
+		if err := add("kept", func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		refused := fault.New(fault.Conflict, "no")
+		if err := add("refused", func() error { return refused }); !errors.Is(err, refused) {
+			t.Errorf("InTx = %v, want the error of its work", err)
+		}
+		if err := add("panicked", func() error { panic("boom") }); err == nil || err.Error() != "panic: boom" {
+			t.Errorf("InTx = %v, want the panic to pass through", err)
+		}
+		names, err := db.Client.Node.Query().Select(node.FieldNodeName).Strings(t.Context())
+		if err != nil || len(names) != 1 || names[0] != "kept" {
+			t.Errorf("rows %v, %v; want only the committed one", names, err)
+		}
+	})
+}
+
+// TestParallelEditors holds S91: edits that read, check and write wait for each other and for other processes, and none is lost.
+func TestParallelEditors(t *testing.T) {
+	testbed.EachDB(t, func(t *testing.T, db *database.DB) {
+		row := db.Client.NodeExtra.Create().SetNodeID(1).SaveX(t.Context())
+		const editors, edits = 16, 5
+		var wg sync.WaitGroup
+		for range editors {
+			wg.Go(func() {
+				for range edits {
+					err := db.InTx(t.Context(), func(ctx context.Context, tx *ent.Tx) error {
+						seen, err := tx.NodeExtra.Get(ctx, row.ID)
+						if err != nil {
+							return err
+						}
+						return tx.NodeExtra.UpdateOneID(row.ID).AddConfigRevision(1).SetOldToken(fmt.Sprint(seen.ConfigRevision)).Exec(ctx)
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if got := db.Client.NodeExtra.GetX(t.Context(), row.ID).ConfigRevision; got != editors*edits {
+			t.Errorf("%d edits arrived, want %d", got, editors*edits)
+		}
+	})
+}
+
+// TestBusyIsUnavailable: past the timeout a locked database is no internal error, and says when to try again (S91).
+func TestBusyIsUnavailable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.db")
+	maria := testbed.MariaDB(t)
+	for name, o := range map[string]database.Options{
+		"sqlite":  {Driver: database.SQLite, DSN: "file:" + path + "?_pragma=busy_timeout(50)"},
+		"mariadb": {Driver: database.MySQL, DSN: maria + "?innodb_lock_wait_timeout=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := database.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if _, err := database.Migrate(t.Context(), db); err != nil {
+				t.Fatal(err)
+			}
+			row := db.Client.NodeExtra.Create().SetNodeID(1).SaveX(t.Context())
+			write := func(ctx context.Context, tx *ent.Tx) error {
+				return tx.NodeExtra.UpdateOneID(row.ID).AddConfigRevision(1).Exec(ctx)
+			}
+			err = db.InTx(t.Context(), func(ctx context.Context, tx *ent.Tx) error {
+				if err := write(ctx, tx); err != nil {
+					return err
+				}
+				err := db.InTx(t.Context(), write) // another connection, as another process has it
+				if !fault.Is(err, fault.Unavailable) || fault.Of(err).RetryAfter <= 0 {
+					t.Errorf("a write that met a lock = %v, want unavailable with a time to try again", err)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if got := db.Client.NodeExtra.GetX(t.Context(), row.ID).ConfigRevision; got != 1 {
+				t.Errorf("%d writes arrived, want 1", got)
+			}
+		})
+	}
+}
+
+// TestDeadlockVictimsRunAgain makes two transactions take two rows in opposite order.
+func TestDeadlockVictimsRunAgain(t *testing.T) {
+	db := testbed.MySQL(t)
+	a := db.Client.NodeExtra.Create().SetNodeID(1).SaveX(t.Context())
+	b := db.Client.NodeExtra.Create().SetNodeID(2).SaveX(t.Context())
+	var runs atomic.Int64
+	var both sync.WaitGroup // until each has its first row
+	both.Add(2)
+	var wg sync.WaitGroup
+	for _, order := range [][]int64{{a.ID, b.ID}, {b.ID, a.ID}} {
+		wg.Go(func() {
+			first := true
+			err := db.InTx(t.Context(), func(ctx context.Context, tx *ent.Tx) error {
+				runs.Add(1)
+				for i, id := range order {
+					if err := tx.NodeExtra.UpdateOneID(id).AddConfigRevision(1).Exec(ctx); err != nil {
+						return err
+					}
+					if i == 0 && first {
+						first = false
+						both.Done()
+						both.Wait()
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := runs.Load(); n < 3 {
+		t.Errorf("%d runs, want a victim that ran again", n)
+	}
+	for _, id := range []int64{a.ID, b.ID} {
+		if got := db.Client.NodeExtra.GetX(t.Context(), id).ConfigRevision; got != 2 {
+			t.Errorf("row %d has %d writes, want each transaction's once", id, got)
+		}
+	}
+}
+
+func TestMapped(t *testing.T) {
+	missing, taken := fault.New(fault.NotFound, "missing"), fault.New(fault.Conflict, "taken")
+	testbed.EachDB(t, func(t *testing.T, db *database.DB) {
+		ctx := t.Context()
+		db.Client.Node.Create().SetNodeName("n").ExecX(ctx)
+		_, notFound := db.Client.Node.Query().Where(node.NodeName("other")).Only(ctx)
+		duplicate := db.Client.Node.Create().SetNodeName("n").Exec(ctx)
+		_, raw := db.SQL.ExecContext(ctx, "INSERT INTO e_cloud_node (node_name) VALUES ('n')")
+		long := db.Client.Node.Create().SetNodeName("m").SetName(strings.Repeat("x", 256)).Exec(ctx)
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		_, canceled := db.Client.Node.Query().Count(gone)
+		syntax := second(db.SQL.ExecContext(ctx, "SELEKT"))
+		for name, tt := range map[string]struct {
+			err  error
+			want fault.Code
+		}{
+			"nothing":                   {nil, ""},
+			"a missing row":             {notFound, fault.NotFound},
+			"a duplicate through ent":   {duplicate, fault.Conflict},
+			"a duplicate by hand":       {raw, fault.Conflict},
+			"a value that does not fit": {long, fault.Invalid},
+			"a fault":                   {fmt.Errorf("x: %w", fault.New(fault.Forbidden, "no")), fault.Forbidden},
+			"a wrong statement":         {syntax, fault.Internal},
+		} {
+			if got := database.Mapped(tt.err, missing, taken); fault.CodeOf(got) != tt.want {
+				t.Errorf("%s: Mapped(%v) = %v, want code %q", name, tt.err, got, tt.want)
+			}
+		}
+		if got := database.Mapped(canceled, missing, taken); !errors.Is(got, context.Canceled) {
+			t.Errorf("Mapped(%v) = %v, want the cancellation", canceled, got)
+		}
+		if got := database.Mapped(notFound, nil, nil); !ent.IsNotFound(got) {
+			t.Errorf("Mapped without a fault for it = %v, want the error itself", got)
+		}
+	})
+	if got := second(db(t).ExecContext(t.Context(), "INSERT INTO e_cloud_node (node_name, name) VALUES ('m', REPEAT('x', 256))")); !fault.Is(database.Mapped(got, nil, nil), fault.Invalid) {
+		t.Errorf("Mapped(%v), want invalid: MySQL must not cut a text that is too long", got)
+	}
+}
+
+func db(t *testing.T) interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+} {
+	return testbed.MySQL(t).SQL
+}
+
+func TestAFailedMigrationLeavesNothingOnSQLite(t *testing.T) {
+	db, err := database.Open(t.Context(), database.Options{Driver: database.SQLite, DSN: filepath.Join(t.TempDir(), "t.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	files := fstest.MapFS{
+		"sqlite/0001_a.sql": {Data: []byte("CREATE TABLE a (id integer PRIMARY KEY);\nINSERT INTO a VALUES (1);")},
+		"sqlite/0002_b.sql": {Data: []byte("CREATE TABLE b (id integer);\nINSERT INTO nowhere VALUES (1);")},
+	}
+	if _, err := database.MigrateFrom(t.Context(), db, files); err == nil || !strings.Contains(err.Error(), "0002_b.sql, statement 2") {
+		t.Fatalf("Migrate = %v, want the file and the statement that failed", err)
+	}
+	var tables int
+	if err := db.SQL.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil || tables != 0 {
+		t.Errorf("%d tables are left, %v; want none", tables, err)
+	}
+}
+
+// TestRebuiltTablesKeepTheirChildren: SQLite rebuilds a table to change it, and dropping the old one must not delete what
+// points to it; a row that then points nowhere undoes the migration.
+func TestRebuiltTablesKeepTheirChildren(t *testing.T) {
+	db, err := database.Open(t.Context(), database.Options{Driver: database.SQLite, DSN: filepath.Join(t.TempDir(), "t.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	files := fstest.MapFS{
+		"sqlite/0001_a.sql": {Data: []byte("CREATE TABLE a (id integer PRIMARY KEY);\nCREATE TABLE b (a integer REFERENCES a (id) ON DELETE CASCADE);\n" +
+			"INSERT INTO a VALUES (1);\nINSERT INTO b VALUES (1);")},
+		"sqlite/0002_rebuild.sql": {Data: []byte("PRAGMA foreign_keys = off;\nCREATE TABLE new_a (id integer PRIMARY KEY, x text);\nINSERT INTO new_a (id) SELECT id FROM a;\n" +
+			"DROP TABLE a;\nALTER TABLE new_a RENAME TO a;\nPRAGMA foreign_keys = on;")},
+	}
+	if _, err := database.MigrateFrom(t.Context(), db, files); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := db.SQL.QueryRow("SELECT count(*) FROM b JOIN a ON a.id = b.a").Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d children are left, %v; want 1", n, err)
+	}
+	if _, err := db.SQL.Exec("INSERT INTO b VALUES (7)"); err == nil {
+		t.Error("foreign keys are off after a migration")
+	}
+	files["sqlite/0003_orphan.sql"] = &fstest.MapFile{Data: []byte("DELETE FROM a;")}
+	if _, err := database.MigrateFrom(t.Context(), db, files); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("Migrate = %v, want the orphan to be refused", err)
+	}
+}
+
+// TestHeldLocksAreWaitedFor: another process holds SQLite's write lock again and again; no edit fails (S91).
+func TestHeldLocksAreWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.db")
+	open := func() *database.DB {
+		db, err := database.Open(t.Context(), database.Options{Driver: database.SQLite, DSN: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return db
+	}
+	db, other := open(), open()
+	if _, err := database.Migrate(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	row := db.Client.NodeExtra.Create().SetNodeID(1).SaveX(t.Context())
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				err := db.InTx(t.Context(), func(ctx context.Context, tx *ent.Tx) error {
+					if _, err := tx.NodeExtra.Get(ctx, row.ID); err != nil {
+						return err
+					}
+					return tx.NodeExtra.UpdateOneID(row.ID).AddConfigRevision(1).Exec(ctx)
+				})
+				if err != nil {
+					t.Errorf("an edit failed for a lock under the timeout: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for range 5 {
+		err := other.InTx(t.Context(), func(ctx context.Context, tx *ent.Tx) error {
+			// Reads go on while the lock is held.
+			if _, err := db.Client.NodeExtra.Get(ctx, row.ID); err != nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	close(done)
+	wg.Wait()
+}
