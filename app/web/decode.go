@@ -55,7 +55,7 @@ func jsonFault(err error, body []byte, offset int64) error {
 		return fault.New(fault.Invalid, "line %d, column %d: %s", line, col, strings.TrimPrefix(syntax.Error(), "json: ")).Because(err)
 	case errors.As(err, &kind):
 		line, col := position(body, kind.Offset)
-		e := fault.New(fault.Invalid, "line %d, column %d: a %s where %s is expected", line, col, kind.Value, jsonName(kind.Type.Kind().String())).Because(err)
+		e := fault.New(fault.Invalid, "line %d, column %d: %s where %s is expected", line, col, withArticle(kind.Value), jsonName(kind.Type.Kind().String())).Because(err)
 		if kind.Field != "" {
 			e = e.Field(kind.Field, "must be %s", jsonName(kind.Type.Kind().String()))
 		}
@@ -73,6 +73,13 @@ func jsonFault(err error, body []byte, offset int64) error {
 		return fault.New(fault.Invalid, "line %d, column %d: unknown field %q", line, col, name).Field(name, "is unknown").Because(err)
 	}
 	return fault.New(fault.Invalid, "line %d, column %d: %s", line, col, err.Error()).Because(err)
+}
+
+func withArticle(noun string) string {
+	if strings.HasPrefix(noun, "a") || strings.HasPrefix(noun, "o") { // array, object
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 func jsonName(kind string) string {
