@@ -1,0 +1,90 @@
+package views
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Since is a point in time that a sentence tells as "3 min ago".
+type Since struct{ time.Time }
+
+// Fleet is what the headline over the node list is made from.
+type Fleet struct {
+	Nodes int
+	Count map[StateKind]int
+	// First is the node to look at first: the worst that should be up and is not. Empty: nothing is wrong.
+	First string
+}
+
+// alarms are the states that a headline names, worst first.
+var alarms = []StateKind{StateDown, StateOffline, StateSlow, StateProbing, StateDraining, StateHeld}
+
+// NodesHeadline says what is wrong with the fleet, or that nothing is; every number in it is a link to the nodes that it
+// counts. Disabled nodes and those that were never seen are nobody's alarm and only lower the number that "all" means.
+func NodesHeadline(ctx context.Context, f Fleet) []Part {
+	if f.Nodes == 0 {
+		return partsOf(T(ctx, "headline.none"))
+	}
+	expected := f.Nodes - f.Count[StateDisabled] - f.Count[StateNever]
+	if expected == 0 {
+		return partsOf(T(ctx, "headline.nothing_expected", "n", stateLink(ctx, f.Nodes, "")))
+	}
+	if f.Count[StateOffline] == expected {
+		return partsOf(T(ctx, "headline.all_off", "count", expected, "n", stateLink(ctx, expected, StateOffline)))
+	}
+	var clauses []string
+	for _, s := range alarms {
+		if n := f.Count[s]; n > 0 {
+			key := "headline." + string(s)
+			if len(clauses) > 0 {
+				key += ".then" // "three are slow": the noun was said
+			}
+			clauses = append(clauses, T(ctx, key, "count", n, "n", stateLink(ctx, n, s)))
+		}
+	}
+	if len(clauses) == 0 {
+		return partsOf(upper(T(ctx, "headline.all_up", "count", expected, "n", stateLink(ctx, expected, StateUp))))
+	}
+	text := upper(strings.Join(clauses, T(ctx, "headline.comma"))) + T(ctx, "headline.stop")
+	if f.First != "" {
+		text += T(ctx, "headline.start", "node", linked(f.First, NodePath(f.First, "")))
+	}
+	return partsOf(text)
+}
+
+// stateLink is a number that leads to the nodes that it counts.
+func stateLink(ctx context.Context, n int, s StateKind) string {
+	path := "/console/nodes"
+	if s != "" {
+		path += "?state=" + string(s)
+	}
+	return linked(Word(ctx, n), path)
+}
+
+// Word writes a number as a word up to nine, as running text does, and in digits from ten on.
+func Word(ctx context.Context, n int) string {
+	if n < 1 || n > 9 {
+		return Num(n)
+	}
+	return T(ctx, "number."+Num(n))
+}
+
+// upper makes the first letter of a sentence a capital one, also inside a link.
+func upper(s string) string {
+	start := 0
+	if strings.HasPrefix(s, linkStart) {
+		start = len(linkStart)
+	}
+	r, size := utf8.DecodeRuneInString(s[start:])
+	return s[:start] + string(unicode.ToUpper(r)) + s[start+size:]
+}
+
+// NodePath returns the path of a node's page below the base path; sub is "" or "/config" and the like.
+func NodePath(name, sub string) string { return "/console/nodes/" + url.PathEscape(name) + sub }
+
+// GroupPath is NodePath for groups.
+func GroupPath(code, sub string) string { return "/console/groups/" + url.PathEscape(code) + sub }

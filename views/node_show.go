@@ -1,0 +1,99 @@
+package views
+
+import (
+	"context"
+	"strconv"
+)
+
+// shownStates are the states that can occur without measurements of reachability, in the order of the counts.
+var shownStates = []StateKind{StateOffline, StateDraining, StateHeld, StateUp, StateDisabled, StateNever}
+
+// Loud reports whether a count of that state deserves its colour.
+func (k StateKind) Loud() bool {
+	switch k {
+	case StateDown, StateOffline, StateSlow, StateProbing:
+		return true
+	}
+	return false
+}
+
+// Mark is the state that draws a row's edge: a node that should be up and is not counts as down.
+func (k StateKind) Mark() StateKind {
+	if k == StateOffline {
+		return StateDown
+	}
+	return k
+}
+
+func (c FilterChip) label(ctx context.Context) string {
+	if c.Label.Empty() {
+		return c.Name
+	}
+	return c.Label.Text(ctx)
+}
+
+func chipsOf(chips []FilterChip, kind string) []FilterChip {
+	var out []FilterChip
+	for _, c := range chips {
+		if c.Kind == kind {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (g NodeGroup) title(ctx context.Context) string {
+	if g.Code == "" {
+		return T(ctx, "nodes.no_group")
+	}
+	return g.Name
+}
+
+// tip is the whole text of a cell that may be cut off.
+func (r NodeRow) tip(ctx context.Context) string {
+	if r.Verdict.Empty() {
+		return r.Display
+	}
+	return r.Verdict.Text(ctx)
+}
+
+// near lists the pages that a pager names; 0 stands for a gap.
+func (p Pager) near() []int {
+	var out []int
+	last := 0
+	for n := 1; n <= p.Pages; n++ {
+		if n == 1 || n == p.Pages || n >= p.Page-2 && n <= p.Page+2 {
+			if n > last+1 {
+				out = append(out, 0)
+			}
+			out = append(out, n)
+			last = n
+		}
+	}
+	return out
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
+
+func boolText(b bool) string { return strconv.FormatBool(b) }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// Raw64 writes a number that scripts read.
+func Raw64(n int64) string { return strconv.FormatInt(n, 10) }
+
+func (in LogInstance) label(ctx context.Context) string {
+	label := in.ID
+	if in.Location != "" {
+		label += "  " + in.Location
+	}
+	if in.State != StateUp {
+		label += ", " + T(ctx, in.State.Key())
+	}
+	return label
+}
