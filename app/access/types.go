@@ -18,8 +18,9 @@ type User struct {
 	Enabled      bool
 	Admin        bool // holds everything
 	Roles        []int64
-	Org, Post    int64 // zero: none
-	HomeMenu     int64 // zero: none
+	RoleCodes    []string // of Roles, in the same order
+	Org, Post    int64    // zero: none
+	HomeMenu     int64    // zero: none
 	ExpiresAt    time.Time
 	AllowedIPs   string    // addresses or CIDR, one a line; empty: all
 	PasswordSet  time.Time // zero: never changed by the user
@@ -35,6 +36,8 @@ type Role struct {
 	Sort    int
 	Enabled bool
 	Menus   []int64
+	// MenuCodes are the codes of Menus, in the same order.
+	MenuCodes []string
 }
 
 // MenuStatus tells whether a menu is shown and whether its permission counts.
@@ -56,9 +59,11 @@ type Menu struct {
 	Value  string // erupt name, permission code, URL or path, by type
 	Status MenuStatus
 	Parent int64 // zero: none
-	Sort   *int
-	Icon   string
-	Param  string
+	// ParentCode is the code of Parent; empty in sessions.
+	ParentCode string
+	Sort       *int
+	Icon       string
+	Param      string
 }
 
 // Permission codes that the server itself asks for.
@@ -85,10 +90,12 @@ type Session struct {
 	Roles     []string // codes
 	Menus     []Menu   // of status open, by sort
 	Values    map[string]Menu
-	Created   time.Time
-	Expires   time.Time
-	Address   string // client address at login
-	Agent     string // browser at login, shortened
+	// Above are menus by id that were not granted but lie above granted ones; the stored form of a menu nests them.
+	Above   map[int64]Menu
+	Created time.Time
+	Expires time.Time
+	Address string // client address at login
+	Agent   string // browser at login, shortened
 }
 
 // Holds reports whether the session has the permission code, compared in lower case. An admin holds every code.
@@ -106,13 +113,15 @@ func (s *Session) HoldsMenu(code string) bool {
 	return ok
 }
 
-// SessionStore keeps sessions, in memory or in Redis in erupt's own layout (erupt-wire 7.2).
+// SessionStore keeps sessions, in memory or in Redis in erupt's own layout (erupt-wire 7.2), and with them the count of
+// failed logins, so that replicas share it. A store that does not answer is fault.Unavailable, never "unauthenticated".
+// Sessions that it returns share memory with it: read only.
 type SessionStore interface {
 	// Create keeps s until ttl has passed.
 	Create(ctx context.Context, s Session, ttl time.Duration) error
 	// Get returns the session. fault.Unauthenticated if unknown or over.
 	Get(ctx context.Context, token string) (Session, error)
-	// Check is Get for the hot path: account, user and for each code whether it is held, without loading menus.
+	// Check is Get for the hot path: account, user and for each code whether Holds says so, without loading menus.
 	Check(ctx context.Context, token string, codes ...string) (Session, []bool, error)
 	// Replace puts user, menus and codes of s anew in one step and keeps its end. fault.Unauthenticated if it is over.
 	Replace(ctx context.Context, s Session) error
@@ -122,6 +131,13 @@ type SessionStore interface {
 	Delete(ctx context.Context, token string) error
 	// Tokens lists the live sessions of an account.
 	Tokens(ctx context.Context, account string) ([]string, error)
+	// Accounts lists the accounts that have live sessions.
+	Accounts(ctx context.Context) ([]string, error)
+	// CountTry counts one try to log in and keeps the count until window has passed without a further one. The try that
+	// exceeds limit is not counted and must not be made: wait tells for how long; zero: go on.
+	CountTry(ctx context.Context, account, address string, limit int, window time.Duration) (wait time.Duration, err error)
+	// ForgetTries drops the count, after a login that succeeded.
+	ForgetTries(ctx context.Context, account, address string) error
 }
 
 // Entry is one row of the audit trail: who did what to what, from where, with which outcome.

@@ -1,0 +1,169 @@
+package access
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"eruptcloud/app/cluster"
+	"eruptcloud/app/database"
+	"eruptcloud/app/loop"
+)
+
+// LockOptions say when too many failed logins of one account from one address lock that pair.
+type LockOptions struct {
+	On          bool
+	MaxFailures int // zero: 10
+	Minutes     int // zero: 10
+}
+
+// Options of New. DB is needed, everything else has a default.
+type Options struct {
+	DB      *database.DB
+	Store   SessionStore  // nil: in memory
+	Bus     cluster.Bus   // nil: nobody is told of changes
+	Key     []byte        // seals delegated tokens; empty: random, so that they end with the process
+	TTL     time.Duration // of a session; zero: 100 minutes
+	Refresh bool          // a session in use lives on
+	Lock    LockOptions
+	// PwdTransferEncrypt: clients send passwords in base64, applied three times (erupt-wire 3.4).
+	PwdTransferEncrypt bool
+	Now                func() time.Time
+	// Adopted says that the database belongs to an erupt installation: passwords are written in a form that it reads.
+	Adopted bool
+	Cost    int // of bcrypt; zero: 12
+	Metrics prometheus.Registerer
+}
+
+// Access joins the parts of this package.
+type Access struct {
+	Users     *Users
+	Roles     *Roles
+	Menus     *Menus
+	Login     *Login
+	Sessions  *Sessions
+	Delegates *Delegates
+	Audit     *Audit
+
+	store SessionStore
+}
+
+// Topic is the bus topic on which changes of users, roles and menus are published, as JSON {"kind":"user|role|menu","id":"CODE"}.
+const Topic = "access"
+
+// Actor is who asks for a change. The zero Actor may do nothing that needs a right of his.
+type Actor struct {
+	Account string
+	Admin   bool
+}
+
+// System is the server itself: commands of the operator and the first start.
+var System = Actor{Account: "system", Admin: true}
+
+// New joins the parts.
+func New(o Options) *Access {
+	o.fill()
+	passwords := newPasswords(o.Adopted, o.Cost)
+	metrics := newMetrics(o.Metrics)
+	people := &people{db: o.DB, now: o.Now}
+	sessions := &Sessions{store: o.Store, people: people, ttl: o.TTL, refresh: o.Refresh, now: o.Now, pending: map[string]string{}}
+	changes := &changes{bus: o.Bus, sessions: sessions, people: people}
+	users := &Users{db: o.DB, passwords: passwords, changes: changes, store: o.Store, lock: o.Lock, now: o.Now}
+	return &Access{
+		Users:    users,
+		Roles:    &Roles{db: o.DB, people: people, changes: changes},
+		Menus:    &Menus{db: o.DB, people: people, changes: changes},
+		Sessions: sessions,
+		Login: &Login{
+			db: o.DB, passwords: passwords, store: o.Store, sessions: sessions, lock: o.Lock, users: users,
+			transfer: o.PwdTransferEncrypt, now: o.Now, metrics: metrics,
+		},
+		Delegates: newDelegates(o.Key),
+		Audit:     newAudit(o.DB, metrics, o.Now),
+		store:     o.Store,
+	}
+}
+
+func (o *Options) fill() {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Store == nil {
+		o.Store = newMemorySessions(o.Now)
+	}
+	if o.TTL <= 0 {
+		o.TTL = 100 * time.Minute
+	}
+	if o.Lock.MaxFailures <= 0 {
+		o.Lock.MaxFailures = 10
+	}
+	if o.Lock.Minutes <= 0 {
+		o.Lock.Minutes = 10
+	}
+	if len(o.Key) == 0 {
+		o.Key = make([]byte, 32)
+		_, _ = rand.Read(o.Key) // never fails: it ends the program instead
+	}
+}
+
+// Run writes the audit trail, sweeps sessions that are over and ends those of users who may no longer work, until ctx ends;
+// then it writes what is still queued.
+func (a *Access) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return a.Audit.Run(ctx) })
+	g.Go(func() error {
+		const name, each = "session review", 30 * time.Second
+		return loop.Every(ctx, name, loop.Offset(name, each), each, a.Sessions.reviewOnce)
+	})
+	g.Go(func() error {
+		const name, each = "session retry", 2 * time.Second
+		return loop.Every(ctx, name, loop.Offset(name, each), each, a.Sessions.retryOnce)
+	})
+	if s, ok := a.store.(sweeper); ok {
+		g.Go(func() error {
+			const name, each = "session sweep", time.Minute
+			return loop.Every(ctx, name, loop.Offset(name, each), each, s.sweepOnce)
+		})
+	}
+	return g.Wait()
+}
+
+// sweeper is a store that does not forget by itself.
+type sweeper interface{ sweepOnce(context.Context) error }
+
+// changes does what has to follow a committed change.
+type changes struct {
+	bus      cluster.Bus
+	sessions *Sessions
+	people   *people
+}
+
+// tell publishes a change. Nothing depends on its arrival: sessions are rewritten in the store.
+func (c *changes) tell(ctx context.Context, kind, id string) {
+	if c.bus == nil {
+		return
+	}
+	msg, err := json.Marshal(map[string]string{"kind": kind, "id": id})
+	if err == nil {
+		err = c.bus.Publish(ctx, Topic, msg)
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "a change could not be told to the other replicas", "kind", kind, "id", id, "error", err)
+	}
+}
+
+// derive makes a key of its own for each purpose out of the one that the operator gave.
+func derive(key []byte, purpose string, length int) []byte {
+	out, err := hkdf.Key(sha256.New, key, nil, "eruptcloud "+purpose, length)
+	if err != nil {
+		panic("access: derive " + purpose + ": " + err.Error()) // only for lengths that no caller asks for
+	}
+	return out
+}

@@ -1,0 +1,377 @@
+package access
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"eruptcloud/app/database"
+	"eruptcloud/app/fault"
+	"eruptcloud/ent"
+	"eruptcloud/ent/menu"
+	"eruptcloud/ent/user"
+)
+
+// Menus keeps navigation entries and the permission codes below them.
+type Menus struct {
+	db      *database.DB
+	people  *people
+	changes *changes
+}
+
+// Types of menus that this package treats specially (erupt-wire 5.2).
+const (
+	TypeTable  = "table"
+	TypeTree   = "tree"
+	TypeButton = "button"
+)
+
+// functions are the six of erupt with the names of their buttons, in their order (erupt-wire 5.3).
+var functions = []struct{ Code, Name string }{
+	{"ADD", "ADD"}, {"EDIT", "EDIT"}, {"DELETE", "DELETE"}, {"EXPORT", "EXPORT"}, {"IMPORTABLE", "IMPORT"}, {"VIEW_DETAIL", "DETAIL"},
+}
+
+// NewMenu is a wish for a menu. A table or tree gets the six buttons of erupt's functions.
+type NewMenu struct {
+	Code   string // empty: 8 random characters
+	Name   string
+	Type   string // empty together with Value: a folder
+	Value  string
+	Parent string // code; empty: none
+	Icon   string
+	Param  string
+	Status MenuStatus // zero: open
+	Sort   *int
+}
+
+// MenuPatch says what to change; nil leaves a thing as it is.
+type MenuPatch struct {
+	Name, Type, Value, Parent, Icon, Param *string
+	Status                                 *MenuStatus
+	Sort                                   *int
+	By                                     Actor
+}
+
+func noMenu(code string) *fault.Error {
+	return fault.New(fault.NotFound, "no menu has the code %q", code)
+}
+
+// All returns every menu by sort number.
+func (m *Menus) All(ctx context.Context) ([]Menu, error) {
+	rows, err := m.db.Client.Menu.Query().WithParent().All(ctx)
+	if err != nil {
+		return nil, database.Mapped(err, nil, nil)
+	}
+	found := make([]Menu, 0, len(rows))
+	for _, r := range rows {
+		found = append(found, menuOf(r))
+	}
+	slices.SortFunc(found, bySort)
+	return found, nil
+}
+
+// ByCode returns a menu. fault.NotFound if there is none.
+func (m *Menus) ByCode(ctx context.Context, code string) (Menu, error) {
+	row, err := m.db.Client.Menu.Query().Where(menu.Code(code)).WithParent().Only(ctx)
+	if err != nil {
+		return Menu{}, database.Mapped(err, noMenu(code), nil)
+	}
+	return menuOf(row), nil
+}
+
+// Create makes a menu. fault.Invalid with Fields, fault.Conflict if the code exists.
+func (m *Menus) Create(ctx context.Context, n NewMenu) (Menu, error) {
+	if n.Code == "" {
+		n.Code = randomText(alphanumerics, 8)
+	}
+	if n.Status == 0 {
+		n.Status = MenuOpen
+	}
+	if err := checkMenu(n); err != nil {
+		return Menu{}, err
+	}
+	taken := fault.New(fault.Conflict, "a menu with the code %q exists already", n.Code).Field("code", "exists already")
+	err := m.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		c := tx.Menu.Create().SetCode(n.Code).SetName(n.Name).SetStatus(int(n.Status)).SetNillableSort(n.Sort)
+		if n.Parent != "" {
+			id, err := parentID(ctx, tx, n.Parent)
+			if err != nil {
+				return err
+			}
+			c.SetParentMenuID(id)
+		}
+		setText(n.Type, c.SetType)
+		setText(n.Value, c.SetValue)
+		setText(n.Icon, c.SetIcon)
+		setText(n.Param, c.SetParam)
+		row, err := c.Save(ctx)
+		if err != nil {
+			return database.Mapped(err, nil, taken)
+		}
+		return addButtons(ctx, tx, row)
+	})
+	if err != nil {
+		return Menu{}, err
+	}
+	made, err := m.ByCode(ctx, n.Code)
+	if err != nil {
+		return Menu{}, err
+	}
+	return made, m.follow(ctx, n.Code, nil) // nobody has it yet but the admins
+}
+
+// addButtons creates the buttons of a table or tree that are missing.
+func addButtons(ctx context.Context, tx *ent.Tx, row *ent.Menu) error {
+	if row.Type != TypeTable && row.Type != TypeTree {
+		return nil
+	}
+	have, err := tx.Menu.Query().Where(menu.ParentMenuID(row.ID)).Select(menu.FieldValue).Strings(ctx)
+	if err != nil {
+		return err
+	}
+	var missing []*ent.MenuCreate
+	for i, f := range functions {
+		value := row.Value + "@" + f.Code
+		if slices.ContainsFunc(have, func(h string) bool { return strings.EqualFold(h, value) }) {
+			continue
+		}
+		missing = append(missing, tx.Menu.Create().SetCode(randomText(alphanumerics, 8)).SetName(f.Name).SetType(TypeButton).
+			SetValue(value).SetStatus(int(MenuOpen)).SetParentMenuID(row.ID).SetSort(10*(i+1)))
+	}
+	return tx.Menu.CreateBulk(missing...).Exec(ctx)
+}
+
+// Update changes a menu and renames the buttons below it after its value; live sessions follow at once.
+func (m *Menus) Update(ctx context.Context, code string, p MenuPatch) (Menu, error) {
+	before, err := m.ByCode(ctx, code)
+	if err != nil {
+		return Menu{}, err
+	}
+	after := before.patched(p)
+	if err := checkMenu(after); err != nil {
+		return Menu{}, err
+	}
+	if p.Value != nil && !p.By.Admin && permissionKey(*p.Value) != permissionKey(before.Value) {
+		if err := m.mayRename(ctx, p.By, *p.Value); err != nil {
+			return Menu{}, err
+		}
+	}
+	err = m.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		change := tx.Menu.Update().Where(menu.ID(before.ID))
+		if err := place(ctx, tx, change, before.ID, p.Parent); err != nil {
+			return err
+		}
+		setPatch(p.Name, change.SetName)
+		setPatch(p.Icon, change.SetIcon)
+		setPatch(p.Param, change.SetParam)
+		setOrClear(p.Type, change.SetType, change.ClearType)
+		setOrClear(p.Value, change.SetValue, change.ClearValue)
+		if p.Status != nil {
+			change.SetStatus(int(*p.Status))
+		}
+		if p.Sort != nil {
+			change.SetSort(*p.Sort)
+		}
+		if n, err := change.Save(ctx); err != nil {
+			return err
+		} else if n == 0 {
+			return noMenu(code)
+		}
+		if err := renameButtons(ctx, tx, before, after.Value); err != nil {
+			return err
+		}
+		if p.Type == nil && p.Value == nil {
+			return nil // buttons that an admin deleted stay deleted
+		}
+		return addButtons(ctx, tx, &ent.Menu{ID: before.ID, Type: after.Type, Value: after.Value})
+	})
+	if err != nil {
+		return Menu{}, err
+	}
+	made, err := m.ByCode(ctx, code)
+	if err != nil {
+		return Menu{}, err
+	}
+	ids, err := m.withButtons(ctx, before.ID)
+	if err != nil {
+		return Menu{}, err
+	}
+	return made, m.follow(ctx, code, ids)
+}
+
+func (m Menu) patched(p MenuPatch) NewMenu {
+	n := NewMenu{Code: m.Code, Name: m.Name, Type: m.Type, Value: m.Value, Icon: m.Icon, Param: m.Param, Status: m.Status}
+	take(&n.Name, p.Name)
+	take(&n.Type, p.Type)
+	take(&n.Value, p.Value)
+	take(&n.Icon, p.Icon)
+	take(&n.Param, p.Param)
+	if p.Status != nil {
+		n.Status = *p.Status
+	}
+	return n
+}
+
+// mayRename refuses a value that by does not hold: who may edit menus could otherwise turn one that he has into any right.
+func (m *Menus) mayRename(ctx context.Context, by Actor, value string) error {
+	s, err := m.people.session(ctx, by.Account)
+	if err != nil {
+		return actorUnknown(by, err)
+	}
+	if !s.Holds(permissionKey(value)) {
+		return fault.New(fault.Forbidden, "you can only give a menu a value that you hold yourself").Field("value", "you do not hold it")
+	}
+	return nil
+}
+
+// place moves a menu below another one, or to the top; not below itself.
+func place(ctx context.Context, tx *ent.Tx, change *ent.MenuUpdate, id int64, parent *string) error {
+	if parent == nil {
+		return nil
+	}
+	if *parent == "" {
+		change.ClearParentMenuID()
+		return nil
+	}
+	target, err := parentID(ctx, tx, *parent)
+	if err != nil {
+		return err
+	}
+	for up, depth := target, 0; up != 0; depth++ {
+		if up == id || depth > deepest {
+			return fault.New(fault.Invalid, "a menu cannot lie below itself").Field("parent", "lies below this menu")
+		}
+		row, err := tx.Menu.Query().Where(menu.ID(up)).Only(ctx)
+		if err != nil {
+			return err
+		}
+		up = orZero(row.ParentMenuID)
+	}
+	change.SetParentMenuID(target)
+	return nil
+}
+
+func parentID(ctx context.Context, tx *ent.Tx, code string) (int64, error) {
+	id, err := tx.Menu.Query().Where(menu.Code(code)).OnlyID(ctx)
+	return id, database.Mapped(err, fault.New(fault.Invalid, "there is no menu %q", code).Field("parent", "there is no menu %q", code), nil)
+}
+
+// renameButtons gives children named after the old value, x@FUNCTION, the new one.
+func renameButtons(ctx context.Context, tx *ent.Tx, before Menu, value string) error {
+	if before.Value == "" || value == before.Value || value == "" {
+		return nil
+	}
+	rows, err := tx.Menu.Query().Where(menu.ParentMenuID(before.ID), menu.ValueHasPrefix(before.Value+"@")).All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		function := strings.TrimPrefix(r.Value, before.Value)
+		if err := tx.Menu.Update().Where(menu.ID(r.ID)).SetValue(value + function).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Menus) withButtons(ctx context.Context, id int64) ([]int64, error) {
+	ids, err := m.db.Client.Menu.Query().Where(menu.Or(menu.ID(id), menu.ParentMenuID(id))).IDs(ctx)
+	return ids, database.Mapped(err, nil, nil)
+}
+
+// follow tells of a change and rewrites the sessions of everybody who holds one of the menus.
+func (m *Menus) follow(ctx context.Context, code string, ids []int64) error {
+	accounts, err := m.people.affected(ctx, ids...)
+	if err != nil {
+		return err
+	}
+	return m.followAccounts(ctx, code, accounts)
+}
+
+func (m *Menus) followAccounts(ctx context.Context, code string, accounts []string) error {
+	m.changes.tell(ctx, "menu", code)
+	return m.changes.sessions.follow(ctx, accounts, nil)
+}
+
+// Delete removes a menu and the buttons of its functions, from all roles too. fault.Conflict if other menus lie below it.
+func (m *Menus) Delete(ctx context.Context, code string) error {
+	row, err := m.ByCode(ctx, code)
+	if err != nil {
+		return err
+	}
+	ids, err := m.withButtons(ctx, row.ID)
+	if err != nil {
+		return err
+	}
+	accounts, err := m.people.affected(ctx, ids...)
+	if err != nil {
+		return err
+	}
+	err = m.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		below, err := tx.Menu.Query().Where(menu.ParentMenuID(row.ID)).All(ctx)
+		if err != nil {
+			return err
+		}
+		for _, b := range below {
+			if b.Type != TypeButton {
+				return fault.New(fault.Conflict, "other menus lie below %q; delete or move them first", code)
+			}
+			if err := remove(ctx, tx, b.ID); err != nil {
+				return err
+			}
+		}
+		return remove(ctx, tx, row.ID)
+	})
+	if err != nil {
+		return err
+	}
+	return m.followAccounts(ctx, code, accounts)
+}
+
+// remove deletes one menu and what refers to it; erupt's foreign keys do not cascade.
+func remove(ctx context.Context, tx *ent.Tx, id int64) error {
+	if err := tx.Menu.Update().Where(menu.ID(id)).ClearRoles().Exec(ctx); err != nil {
+		return err
+	}
+	if err := tx.User.Update().Where(user.EruptMenuID(id)).ClearEruptMenuID().Exec(ctx); err != nil {
+		return err
+	}
+	_, err := tx.Menu.Delete().Where(menu.ID(id)).Exec(ctx)
+	return database.Mapped(err, nil, fault.New(fault.Conflict, "other records still refer to this menu; hide or disable it instead"))
+}
+
+func checkMenu(n NewMenu) error {
+	var wrong *fault.Error
+	if !codeRule.MatchString(n.Code) {
+		wrong = fieldFault(wrong, "code", "needs 1 to 64 letters, digits and . _ - $ @")
+	}
+	if strings.TrimSpace(n.Name) == "" {
+		wrong = fieldFault(wrong, "name", "is needed")
+	}
+	if (n.Type == "") != (n.Value == "") {
+		wrong = fieldFault(wrong, "value", "is needed exactly if there is a type")
+	}
+	if n.Status < MenuOpen || n.Status > MenuDisabled {
+		wrong = fieldFault(wrong, "status", "is 1 (open), 2 (hidden) or 3 (disabled)")
+	}
+	for field, text := range map[string]string{"name": n.Name, "type": n.Type, "value": n.Value, "icon": n.Icon} {
+		wrong = textFault(wrong, field, text, 255)
+	}
+	return orNil(textFault(wrong, "param", n.Param, 2000))
+}
+
+func take(to, from *string) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func setOrClear[T any](text *string, set func(string) T, clear func() T) {
+	switch {
+	case text == nil:
+	case *text == "":
+		clear()
+	default:
+		set(*text)
+	}
+}

@@ -1,0 +1,218 @@
+package access
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"eruptcloud/app/database"
+	"eruptcloud/app/fault"
+	"eruptcloud/ent"
+	"eruptcloud/ent/dbtype"
+	"eruptcloud/ent/menu"
+	"eruptcloud/ent/role"
+	"eruptcloud/ent/user"
+)
+
+// Roles keeps roles and the menus that they bundle.
+type Roles struct {
+	db      *database.DB
+	people  *people
+	changes *changes
+}
+
+// NewRole is a wish for a role.
+type NewRole struct {
+	Code    string // up to 64 letters, digits and . _ - $ @
+	Name    string // empty: the code
+	Sort    int
+	Enabled bool
+	Menus   []string // codes
+	By      Actor    // who is no admin grants only menus that he holds
+}
+
+// RolePatch says what to change; nil leaves a thing as it is.
+type RolePatch struct {
+	Name    *string
+	Sort    *int
+	Enabled *bool
+	Menus   *[]string // codes
+	By      Actor
+}
+
+func noRole(code string) *fault.Error {
+	return fault.New(fault.NotFound, "no role has the code %q", code)
+}
+
+// ByCode returns a role with its menus. fault.NotFound if there is none.
+func (r *Roles) ByCode(ctx context.Context, code string) (Role, error) {
+	row, err := r.db.Client.Role.Query().Where(role.Code(code)).WithMenus().Only(ctx)
+	if err != nil {
+		return Role{}, database.Mapped(err, noRole(code), nil)
+	}
+	return roleOf(row), nil
+}
+
+// List returns all roles by their sort number.
+func (r *Roles) List(ctx context.Context) ([]Role, error) {
+	rows, err := r.db.Client.Role.Query().WithMenus().Order(role.BySort(), role.ByCode()).All(ctx)
+	if err != nil {
+		return nil, database.Mapped(err, nil, nil)
+	}
+	found := make([]Role, 0, len(rows))
+	for _, row := range rows {
+		found = append(found, roleOf(row))
+	}
+	return found, nil
+}
+
+// Create makes a role. fault.Invalid with Fields, fault.Conflict if the code exists, fault.Forbidden if By does not hold one
+// of the menus.
+func (r *Roles) Create(ctx context.Context, n NewRole) (Role, error) {
+	if n.Name == "" {
+		n.Name = n.Code
+	}
+	var wrong *fault.Error
+	if !codeRule.MatchString(n.Code) {
+		wrong = fieldFault(wrong, "code", "needs 1 to 64 letters, digits and . _ - $ @")
+	}
+	if err := orNil(textFault(wrong, "name", n.Name, 255)); err != nil {
+		return Role{}, err
+	}
+	menus, err := r.menuIDs(ctx, n.Menus)
+	if err != nil {
+		return Role{}, err
+	}
+	if err := r.people.mayGrant(ctx, n.By, menus); err != nil {
+		return Role{}, err
+	}
+	taken := fault.New(fault.Conflict, "a role with the code %q exists already", n.Code).Field("code", "exists already")
+	err = r.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		err := tx.Role.Create().SetCode(n.Code).SetName(n.Name).SetSort(n.Sort).SetStatus(dbtype.Flag(n.Enabled)).
+			AddMenuIDs(menus...).Exec(ctx)
+		return database.Mapped(err, nil, taken)
+	})
+	if err != nil {
+		return Role{}, err
+	}
+	r.changes.tell(ctx, "role", n.Code)
+	return r.ByCode(ctx, n.Code)
+}
+
+// Update changes a role; the live sessions of those who have it follow at once.
+func (r *Roles) Update(ctx context.Context, code string, p RolePatch) (Role, error) {
+	if p.Name != nil {
+		var wrong *fault.Error
+		if strings.TrimSpace(*p.Name) == "" {
+			wrong = fieldFault(wrong, "name", "must not be empty")
+		}
+		if err := orNil(textFault(wrong, "name", *p.Name, 255)); err != nil {
+			return Role{}, err
+		}
+	}
+	before, err := r.ByCode(ctx, code)
+	if err != nil {
+		return Role{}, err
+	}
+	want := before.Menus
+	if p.Menus != nil {
+		if want, err = r.menuIDs(ctx, *p.Menus); err != nil {
+			return Role{}, err
+		}
+	}
+	gone, added := differ(before.Menus, want)
+	granted := added
+	if p.Enabled != nil && *p.Enabled && !before.Enabled {
+		granted = want // enabling a role grants everything in it
+	}
+	if err := r.people.mayGrant(ctx, p.By, granted); err != nil {
+		return Role{}, err
+	}
+	err = r.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		change := tx.Role.Update().Where(role.ID(before.ID)).RemoveMenuIDs(gone...)
+		setPatch(p.Name, change.SetName)
+		if p.Sort != nil {
+			change.SetSort(*p.Sort)
+		}
+		if p.Enabled != nil {
+			change.SetStatus(dbtype.Flag(*p.Enabled))
+		}
+		changed, err := change.AddMenuIDs(added...).Save(ctx)
+		if err == nil && changed == 0 {
+			return noRole(code)
+		}
+		return database.Mapped(err, nil, fault.New(fault.Conflict, "the role %q was changed by somebody else; read it again", code))
+	})
+	if err != nil {
+		return Role{}, err
+	}
+	if err := r.follow(ctx, code, before.ID); err != nil {
+		return Role{}, err
+	}
+	return r.ByCode(ctx, code)
+}
+
+// follow tells of a change and rewrites the sessions of everybody who has the role.
+func (r *Roles) follow(ctx context.Context, code string, id int64) error {
+	r.changes.tell(ctx, "role", code)
+	accounts, err := r.people.accounts(ctx, user.HasRolesWith(role.ID(id)))
+	if err != nil {
+		return err
+	}
+	return r.changes.sessions.follow(ctx, accounts, nil)
+}
+
+// Delete removes a role from everybody who has it.
+func (r *Roles) Delete(ctx context.Context, code string) error {
+	row, err := r.db.Client.Role.Query().Where(role.Code(code)).Only(ctx)
+	if err != nil {
+		return database.Mapped(err, noRole(code), nil)
+	}
+	var accounts []string
+	err = r.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		var err error
+		if accounts, err = tx.User.Query().Where(user.HasRolesWith(role.ID(row.ID))).Select(user.FieldAccount).Strings(ctx); err != nil {
+			return err
+		}
+		if err := tx.Role.Update().Where(role.ID(row.ID)).ClearUsers().ClearMenus().Exec(ctx); err != nil {
+			return err
+		}
+		_, err = tx.Role.Delete().Where(role.ID(row.ID)).Exec(ctx)
+		return database.Mapped(err, nil, fault.New(fault.Conflict, "other records still refer to the role %q; disable it instead", code))
+	})
+	if err != nil {
+		return err
+	}
+	r.changes.tell(ctx, "role", code)
+	return r.changes.sessions.follow(ctx, accounts, nil)
+}
+
+func (r *Roles) menuIDs(ctx context.Context, codes []string) ([]int64, error) {
+	ids, known := make([]int64, 0, len(codes)), map[string]bool{}
+	for chunk := range slices.Chunk(codes, 500) {
+		rows, err := r.db.Client.Menu.Query().Where(menu.CodeIn(chunk...)).All(ctx)
+		if err != nil {
+			return nil, database.Mapped(err, nil, nil)
+		}
+		for _, row := range rows {
+			ids, known[row.Code] = append(ids, row.ID), true
+		}
+	}
+	for _, c := range codes {
+		if !known[c] {
+			return nil, fault.New(fault.Invalid, "there is no menu %q", c).Field("menus", "there is no menu %q", c)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+func roleOf(row *ent.Role) Role {
+	r := Role{ID: row.ID, Code: row.Code, Name: row.Name, Sort: row.Sort, Enabled: bool(row.Status)}
+	menus := slices.Clone(row.Edges.Menus)
+	slices.SortFunc(menus, func(a, b *ent.Menu) int { return strings.Compare(a.Code, b.Code) })
+	for _, m := range menus {
+		r.Menus, r.MenuCodes = append(r.Menus, m.ID), append(r.MenuCodes, m.Code)
+	}
+	return r
+}
