@@ -1,0 +1,169 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// command runs the binary to its end and returns what it printed and its exit code.
+func command(t testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	program, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Dir = t.TempDir()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run() // the code says how it ended
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func TestExitCodes(t *testing.T) { // F3
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	notOurs := filepath.Join(t.TempDir(), "control.db")
+	if err := os.WriteFile(notOurs, []byte("this is no database, and long enough to be read as a header of one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	tests := map[string]struct {
+		env  []string
+		args []string
+		code int
+		want string
+	}{
+		"help":               {nil, []string{"--help"}, 0, ""},
+		"version":            {nil, []string{"version"}, 0, ""},
+		"valid config":       {nil, []string{"config", "check"}, 0, ""},
+		"unknown command":    {nil, []string{"sevre"}, 2, "serve"},
+		"unknown flag":       {nil, []string{"serve", "--port", "1"}, 2, "--port"},
+		"stray argument":     {nil, []string{"serve", "now"}, 2, "now"},
+		"unknown setting":    {[]string{"EC_SERVER_LISTN=:1"}, []string{"serve"}, 2, "EC_SERVER_LISTEN"},
+		"unknown --set":      {nil, []string{"config", "check", "--set", "server.listn=:1"}, 2, "server.listen"},
+		"--set without ":     {nil, []string{"config", "check", "--set", "server.listen"}, 2, "KEY=VALUE"},
+		"database not ours":  {nil, []string{"serve", "--data", filepath.Dir(notOurs), "--listen", "127.0.0.1:0"}, 3, "database"},
+		"address taken":      {nil, []string{"serve", "--data", data, "--listen", taken.Addr().String()}, 4, "in use"},
+		"bad node name":      {nil, []string{"node", "create", "a b", "--data", t.TempDir()}, 5, "name"},
+		"unknown node group": {nil, []string{"node", "create", "a", "--group", "nope", "--data", t.TempDir()}, 5, "nope"},
+		"bad output":         {nil, []string{"node", "create", "a", "-o", "yaml", "--data", t.TempDir()}, 2, "json"},
+		"server not running": {nil, []string{"health", "--url", "http://127.0.0.1:1"}, 1, "refused"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, code := command(t, append(tt.env, "EC_OPS_LISTEN=off"), tt.args...)
+			if code != tt.code || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit code %d, want %d, with %q on stderr\nstdout: %s\nstderr: %s", code, tt.code, tt.want, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestNodeCreateBesideARunningServer(t *testing.T) { // F3
+	s := serve(t, nil)
+	stdout, stderr, code := command(t, nil, "node", "create", "beside", "--token", "A-TOKEN-OF-MY-OWN", "-o", "json", "--data", s.Data)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	var out struct{ NodeName, AccessToken string }
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || out.NodeName != "beside" || out.AccessToken != "A-TOKEN-OF-MY-OWN" {
+		t.Fatalf("printed %q (%v), want the node as JSON", stdout, err)
+	}
+	// The running server has never heard of it: the wrong token must be told from an unknown name at once.
+	resp, raw := s.call(http.MethodPost, "/erupt-cloud-api/register-node", map[string]any{
+		"instanceId": "a", "version": "2.0.4", "nodeName": "beside", "accessToken": "wrong", "nodeAddress": []string{}, "erupts": []string{},
+	}, nil)
+	if resp.StatusCode != http.StatusUnauthorized || !strings.Contains(string(raw), "beside Access token invalid") {
+		t.Errorf("registration with a wrong token = %d %s, want 401 and the reason", resp.StatusCode, raw)
+	}
+	if _, stderr, code := command(t, nil, "node", "create", "Beside", "--data", s.Data); code != 5 || !strings.Contains(stderr, "beside") {
+		t.Errorf("a name that differs in case: exit code %d, %s; want 5 and the name of the clash (S29)", code, stderr)
+	}
+}
+
+func TestServeUnderABasePath(t *testing.T) { // F3, S18
+	s := serve(t, nil, "--base-path", "/ops/fleet")
+	if !strings.HasSuffix(s.URL, "/ops/fleet") {
+		t.Fatalf("listening on %s, want the base path in it", s.URL)
+	}
+	root := strings.TrimSuffix(s.URL, "/ops/fleet")
+	for _, base := range []string{root, s.URL} {
+		for _, path := range []string{"/livez", "/readyz"} {
+			resp, err := http.Get(base + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				t.Errorf("GET %s%s = %d, want 200", base, path, resp.StatusCode)
+			}
+		}
+	}
+}
+
+func TestStopLeavesNothing(t *testing.T) { // F3, F7
+	s := serve(t, nil)
+	if code := s.stop(15 * time.Second); code != 0 {
+		t.Errorf("exit code %d after SIGTERM, want 0\n%s", code, s.output())
+	}
+	// a second start on the same directory: no lock is left, the account is kept
+	again := serveIn(t, s.Data, nil)
+	if again.Token == "" {
+		t.Error("no login after a restart")
+	}
+}
+
+func TestDemo(t *testing.T) { // F1
+	program, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, []string{"EC_OPS_LISTEN=off"}, program, "demo", "--listen", "127.0.0.1:0")
+	login := p.await("first login: account erupt, password ", 60*time.Second)
+	password := strings.Fields(strings.SplitN(login, "password ", 2)[1])[0]
+	s := &server{process: p}
+	s.URL = strings.TrimPrefix(p.await("listening on ", 60*time.Second), "listening on ")
+	s.Token = s.login("erupt", password)
+	var nodes struct {
+		Items []struct {
+			NodeName  string
+			Instances int
+			Erupts    []string
+			State     string
+		}
+		Total int
+	}
+	total := 0
+	eventually(t, 30*time.Second, func() bool {
+		s.must(http.MethodGet, "/api/v1/nodes", nil, http.StatusOK, &nodes)
+		total = 0
+		for _, n := range nodes.Items {
+			total += n.Instances
+		}
+		return nodes.Total == 3 && total == 4
+	}, func() string { return "the demo's three nodes do not have four instances" })
+	for _, n := range nodes.Items {
+		if len(n.Erupts) == 0 {
+			t.Errorf("node %s hosts no page", n.NodeName)
+		}
+	}
+	if code := p.stop(40 * time.Second); code != 0 {
+		t.Errorf("exit code %d, want 0\n%s", code, p.output())
+	}
+	if strings.Contains(p.output(), "panic") {
+		t.Errorf("it panicked:\n%s", p.output())
+	}
+}

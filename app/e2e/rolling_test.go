@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"eruptcloud/app/testbed"
+)
+
+// load sends 50 table queries a second through the proxy until stopped; each carries its number as ?n=.
+type load struct {
+	stop   context.CancelFunc
+	done   chan struct{}
+	mu     sync.Mutex
+	sent   int
+	failed map[string]string // number → what happened
+}
+
+func startLoad(s *server, erupt string) *load {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &load{stop: cancel, done: make(chan struct{}), failed: map[string]string{}}
+	client := &http.Client{Timeout: 30 * time.Second}
+	go func() {
+		defer close(l.done)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		var open sync.WaitGroup
+		for {
+			select {
+			case <-ctx.Done():
+				open.Wait()
+				return
+			case <-tick.C:
+			}
+			l.mu.Lock()
+			l.sent++
+			n := fmt.Sprint(l.sent)
+			l.mu.Unlock()
+			open.Go(func() {
+				if problem := query(client, s, erupt, n); problem != "" {
+					l.mu.Lock()
+					l.failed[n] = problem
+					l.mu.Unlock()
+				}
+			})
+		}
+	}()
+	return l
+}
+
+func query(client *http.Client, s *server, erupt, n string) string {
+	req, err := http.NewRequest(http.MethodPost, s.URL+"/erupt-api/data/table/"+erupt+"?n="+n, tableQuery())
+	if err != nil {
+		return err.Error()
+	}
+	req.Header.Set("token", s.Token)
+	req.Header.Set("erupt", erupt)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err.Error()
+	}
+	if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), `"total":30`) {
+		return fmt.Sprintf("%d %s", resp.StatusCode, body)
+	}
+	return ""
+}
+
+// end stops the load and returns how many requests were sent and what failed.
+func (l *load) end() (int, map[string]string) {
+	l.stop()
+	<-l.done
+	return l.sent, l.failed
+}
+
+func TestRollingRestart(t *testing.T) { // F16, D20, S52
+	s := serve(t, nil)
+	token := s.node("crm")
+	addrs := []string{freeAddr(t), freeAddr(t)}
+	nodes := make([]*process, 2)
+	for i, addr := range addrs {
+		nodes[i] = goNode(t, s, "crm", token, addr, "")
+	}
+	s.awaitInstances("crm", 2, 20*time.Second)
+	l := startLoad(s, "crm.Customer")
+	for round := range 10 {
+		i := round % 2
+		if code := nodes[i].stop(40 * time.Second); code != 0 {
+			t.Fatalf("round %d: the instance ended with code %d:\n%s", round, code, nodes[i].output())
+		}
+		nodes[i] = goNode(t, s, "crm", token, addrs[i], "")
+		s.awaitInstances("crm", 2, 20*time.Second)
+	}
+	sent, failed := l.end()
+	if len(failed) > 0 {
+		t.Errorf("%d of %d requests failed: %v", len(failed), sent, failed)
+	}
+	t.Logf("%d requests, none failed", sent)
+}
+
+func TestKilledInstance(t *testing.T) { // F16, A15
+	s := serve(t, nil)
+	token := s.node("crm")
+	trace := filepath.Join(t.TempDir(), "accepted")
+	doomed := goNode(t, s, "crm", token, freeAddr(t), trace)
+	goNode(t, s, "crm", token, freeAddr(t), "")
+	s.awaitInstances("crm", 2, 20*time.Second)
+	l := startLoad(s, "crm.Customer")
+	eventually(t, 10*time.Second, func() bool { return strings.Count(readFile(t, trace), "\n") > 20 }, func() string { return "the first instance gets no requests" })
+	doomed.kill()
+	killed := time.Now()
+	s.awaitInstances("crm", 1, 20*time.Second)
+	for time.Since(killed) < 2*time.Second {
+		if query(http.DefaultClient, s, "crm.Customer", "") != "" {
+			t.Error("a request after the kill failed")
+		}
+	}
+	sent, failed := l.end()
+	accepted := "\n" + readFile(t, trace)
+	for n, problem := range failed {
+		if !strings.Contains(accepted, "\n"+n+"\n") {
+			t.Errorf("request %s failed although the killed instance had not accepted it: %s", n, problem)
+		}
+	}
+	t.Logf("%d requests, %d failed, all of them accepted by the killed instance before", sent, len(failed))
+}
+
+func TestReadTimeoutIsNeverRetried(t *testing.T) { // F16, A15
+	s := serve(t, []string{"EC_CLOUD_SERVER_NODE_REQUEST_TIMEOUT=500ms"})
+	token := s.node("slow")
+	var nodes []*testbed.FakeNode
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	for i := range 2 {
+		n := testbed.NewFakeNode(t, "slow")
+		n.Handle("/erupt-api/data/table/Customer", func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-hang:
+			case <-r.Context().Done():
+			}
+		})
+		nodes = append(nodes, n)
+		s.must(http.MethodPost, "/erupt-cloud-api/register-node", map[string]any{
+			"instanceId": fmt.Sprint("fake", i), "version": "2.3.0", "nodeName": "slow", "accessToken": token,
+			"nodeAddress": []string{n.URL()}, "eruptModules": []string{}, "erupts": []string{"Customer"},
+		}, http.StatusOK, nil)
+	}
+	resp, raw := s.call(http.MethodPost, "/erupt-api/data/table/slow.Customer", tableQuery(), http.Header{
+		"erupt": {"slow.Customer"}, "Content-Type": {"application/json"},
+	})
+	if resp.StatusCode != http.StatusGatewayTimeout {
+		t.Errorf("a node that does not answer = %d %s, want 504", resp.StatusCode, raw)
+	}
+	if n := nodes[0].Count("/erupt-api/") + nodes[1].Count("/erupt-api/"); n != 1 {
+		t.Errorf("the nodes counted %d requests, want 1: the node may have done the work", n)
+	}
+	if got := len(s.instances("slow")); got != 2 {
+		t.Errorf("%d instances left, want 2: slow is not dead", got)
+	}
+}
+
+func readFile(t testing.TB, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
