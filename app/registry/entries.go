@@ -1,0 +1,56 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+)
+
+// settle waits until the table shows a write and copies the node's state for others to read. That copy is no part of the
+// write: if it fails, Survey puts it right.
+func (r *Registry) settle(ctx context.Context, node string, seq Seq) {
+	v := r.await(ctx, seq)
+	if r.entries == nil || node == "" {
+		return
+	}
+	r.entryFailed(ctx, node, r.entries.Write(ctx, node, v))
+}
+
+func (r *Registry) touchEntry(ctx context.Context, node string) {
+	if r.entries == nil {
+		return
+	}
+	err := r.entries.Touch(ctx, node)
+	if errors.Is(err, ErrNoEntry) {
+		err = r.entries.Write(ctx, node, r.View())
+	}
+	r.entryFailed(ctx, node, err)
+}
+
+func (r *Registry) entryFailed(ctx context.Context, node string, err error) {
+	if err != nil && ctx.Err() == nil {
+		slog.WarnContext(ctx, "cannot write the node's entry; the next survey will", "node", node, "error", err)
+	}
+}
+
+// Survey rewrites the entries of nodes that are missing, unreadable or behind. Once per fleet, with the patrol: it reads
+// all entries at once (A12).
+func (r *Registry) Survey(ctx context.Context, nodes []string) error {
+	if r.entries == nil || len(nodes) == 0 {
+		return nil
+	}
+	v := r.View()
+	wrong, err := r.entries.Wrong(ctx, nodes, v)
+	if err != nil {
+		return err
+	}
+	for _, node := range wrong {
+		if err := r.entries.Write(ctx, node, v); err != nil {
+			return err
+		}
+	}
+	if len(wrong) > 0 {
+		slog.InfoContext(ctx, "rewrote node entries", "nodes", wrong)
+	}
+	return nil
+}
