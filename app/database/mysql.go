@@ -32,6 +32,7 @@ const (
 	mysqlTooMany      = 1040
 	mysqlShutdown     = 1053
 	mysqlDuplicate    = 1062
+	mysqlPacket       = 1153
 	mysqlLockWait     = 1205
 	mysqlDeadlock     = 1213
 	mysqlBadText      = 1366

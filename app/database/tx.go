@@ -2,10 +2,13 @@ package database
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"eruptcloud/app/fault"
 	"eruptcloud/ent"
@@ -19,7 +22,7 @@ const deadlockTries = 8
 // that does not come free in time is fault.Unavailable with a time to try again.
 func (db *DB) InTx(ctx context.Context, work func(ctx context.Context, tx *ent.Tx) error) error {
 	for try := 1; ; try++ {
-		err := db.once(ctx, work)
+		err := db.run(ctx, nil, work)
 		if err == nil {
 			return nil
 		}
@@ -35,8 +38,18 @@ func (db *DB) InTx(ctx context.Context, work func(ctx context.Context, tx *ent.T
 	}
 }
 
-func (db *DB) once(ctx context.Context, work func(context.Context, *ent.Tx) error) (err error) {
-	tx, err := db.Client.Tx(ctx)
+// InSnapshot runs work in a transaction that only reads and sees the database as it was at its first read, so that rows of
+// several tables belong together. It never waits for a writer.
+func (db *DB) InSnapshot(ctx context.Context, work func(ctx context.Context, tx *ent.Tx) error) error {
+	return Mapped(db.run(ctx, &sql.TxOptions{ReadOnly: true}, work), nil, nil)
+}
+
+// RowLocks reports whether a transaction has to lock the rows that its decision rests on (ForUpdate). On SQLite transactions
+// run one after the other, and asking for such a lock is an error.
+func (db *DB) RowLocks() bool { return db.Driver == MySQL }
+
+func (db *DB) run(ctx context.Context, opts *sql.TxOptions, work func(context.Context, *ent.Tx) error) (err error) {
+	tx, err := db.Client.BeginTx(ctx, opts)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -84,6 +97,8 @@ func Mapped(err error, notFound, conflict *fault.Error) error {
 		return fault.New(fault.Invalid, "a value does not fit its column").Because(err)
 	case mysqlNumber(err) == mysqlBadText:
 		return fault.New(fault.Invalid, "a text holds characters that its column cannot store; convert the table to utf8mb4").Because(err)
+	case errors.Is(err, mysql.ErrPktTooLarge), mysqlNumber(err) == mysqlPacket:
+		return fault.New(fault.TooLarge, "the database refuses a statement of this size; raise its max_allowed_packet").Because(err)
 	case unreachable(err):
 		return fault.New(fault.Unavailable, "the database does not answer").Retry(5 * time.Second).Because(err)
 	default:

@@ -32,15 +32,17 @@ type Node struct {
 
 // Group is a node of the group tree.
 type Group struct {
-	ID       int64
-	Code     string // unique
-	Name     string
-	ParentID int64 // zero: root
-	Config   string
-	Revision int64
-	Remark   string
-	Created  time.Time
-	Updated  time.Time
+	ID        int64
+	Code      string // unique
+	Name      string
+	ParentID  int64  // zero: root
+	Parent    string // code of the parent, empty: root
+	Config    string
+	Revision  int64
+	Remark    string
+	Created   time.Time
+	Updated   time.Time
+	UpdatedBy string
 }
 
 // Hold keeps one location of a node out of routing until an admin lifts it.
