@@ -20,7 +20,7 @@ import (
 func DecodeJSON(c *gin.Context, v any, limit int64) error {
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err != nil {
-		return bodyFault(err)
+		return BodyFault(err)
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return fault.New(fault.Invalid, "the request has no body; a JSON object is expected")
@@ -37,8 +37,8 @@ func DecodeJSON(c *gin.Context, v any, limit int64) error {
 	return nil
 }
 
-// bodyFault names why a body could not be read.
-func bodyFault(err error) error {
+// BodyFault names why a body could not be read.
+func BodyFault(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return fault.New(fault.TooLarge, "the request is larger than %d bytes", large.Limit).Because(err)

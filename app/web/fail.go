@@ -46,10 +46,8 @@ func (s *Shell) Handle(h func(*gin.Context) error) gin.HandlerFunc {
 // Fail answers a request with err as JSON, fragment or page, logs it once with its cause, and counts it. After the answer
 // has begun it breaks the connection instead, so that the client does not take what it got for all there is.
 func (s *Shell) Fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := s.faultOf(r, err)
+	e := s.Note(r, err)
 	q := requestOf(r)
-	s.faults.WithLabelValues(string(e.Code)).Inc()
-	s.logFault(r, q, e)
 	if begun, ok := w.(interface{ Written() bool }); ok && begun.Written() {
 		panic(http.ErrAbortHandler)
 	}
@@ -73,6 +71,14 @@ func (s *Shell) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		failJSON(w, q, e, s.o.Now())
 	}
+}
+
+// Note logs and counts err like Fail but answers nothing: for endpoints whose answer to any refusal is fixed.
+func (s *Shell) Note(r *http.Request, err error) *fault.Error {
+	e := s.faultOf(r, err)
+	s.faults.WithLabelValues(string(e.Code)).Inc()
+	s.logFault(r, requestOf(r), e)
+	return e
 }
 
 func (s *Shell) faultOf(r *http.Request, err error) *fault.Error {
