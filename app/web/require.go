@@ -52,7 +52,7 @@ func (s *Shell) require(codes []string, tokenOf func(*http.Request) string, deny
 
 func (s *Shell) session(c *gin.Context, token string) (*access.Session, error) {
 	if token == "" {
-		return nil, fault.New(fault.Unauthenticated, "sign in first")
+		return nil, fault.New(fault.Unauthenticated, "log in first")
 	}
 	in, _, err := s.o.Sessions.Get(c.Request.Context(), token)
 	if err != nil {
