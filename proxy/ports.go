@@ -35,6 +35,13 @@ type Directory interface {
 	Evict(ctx context.Context, node, location string)
 }
 
+// Locator is a Directory that also finds instances which take no part in routing (held, draining), so that their log can
+// be read.
+type Locator interface {
+	// At returns the target with one location of node, whatever its state.
+	At(node, location string) (Target, error)
+}
+
 // Function is what a request wants to do with an erupt; it is also the suffix of the permission code.
 type Function string
 
@@ -59,6 +66,8 @@ type Wish struct {
 	DrillSource string   // simple name; empty: no drill
 	Drill       string   // drill code
 	Template    string   // path after /erupt-api/tpl/, for template pages
+	Attachment  string   // path of a file of the node; Erupt is then the page that shows it, if the request says so
+	Log         bool     // the node's log
 	Function    Function // what it does
 	Write       bool     // changes something on the node
 }

@@ -1,0 +1,177 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// exchange is one request on its way to a node, the same for browsers and for callers in the process.
+type exchange struct {
+	p         *Proxy
+	endpoint  *Endpoint
+	route     *route
+	user      User
+	target    Target
+	method    string
+	from      string // address of the client
+	requestID string
+	scheme    string // as the browser sees this server
+	host      string
+
+	started  time.Time
+	answered time.Time // when the node's answer began
+	upload   *upload
+	tried    []Attempt
+	answer   answer
+	status   int
+	raw      bool  // leave a build model as the node wrote it
+	quiet    bool  // nothing for the record
+	streams  bool  // counted as an open stream
+	failure  error // nil if the node's answer was passed on whole
+}
+
+// RoundTrip asks one location after the other. Only a location that could not be connected to leads to the next, with the
+// body unread and the client still there; whatever happens after a connection is final, since the node may have done the
+// work (A15).
+func (e *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
+	for i := range e.target.Upstreams {
+		up := &e.target.Upstreams[i]
+		ask, err := e.aimAt(out, up)
+		if err != nil {
+			return nil, err
+		}
+		start := e.p.o.Now()
+		res, err := e.p.transport.RoundTrip(ask)
+		e.note(up, err, start)
+		if err == nil {
+			e.answered = e.p.o.Now()
+			return res, nil
+		}
+		var dead *dialError
+		if ctx := out.Context(); !errors.As(err, &dead) || ctx.Err() != nil {
+			return nil, err
+		} else if dead.dead {
+			e.p.o.Directory.Evict(context.WithoutCancel(ctx), e.target.Node, up.Location)
+		}
+		if i == len(e.target.Upstreams)-1 || e.upload.touched() {
+			return nil, err
+		}
+		e.p.metrics.failovers.WithLabelValues(e.target.Node).Inc()
+	}
+	return nil, Fail(NodeNotReady, noInstance, e.target.Node)
+}
+
+// aimAt makes the request for one location. The first request is a shallow copy; what a failed dial might still look at
+// is never written to again.
+func (e *exchange) aimAt(out *http.Request, up *Upstream) (*http.Request, error) {
+	to, err := e.p.bases.of(up.Location)
+	if err != nil {
+		return nil, err
+	}
+	ask := out.WithContext(&attempt{Context: out.Context()})
+	u := *out.URL
+	to.aim(&u, e.route.path, e.route.rawPath, e.route.query)
+	ask.URL, ask.Host = &u, ""
+	if len(e.tried) > 0 {
+		ask.Header = out.Header.Clone()
+	}
+	ask.Header[headerAccess] = []string{up.Token}
+	return ask, nil
+}
+
+func (e *exchange) note(up *Upstream, err error, start time.Time) {
+	tried := Attempt{Location: up.Location, Took: e.p.o.Now().Sub(start)}
+	var dead *dialError
+	switch {
+	case errors.As(err, &dead):
+		tried.Error = dead.reason
+	case err != nil:
+		tried.Error = err.Error()
+	}
+	e.tried = append(e.tried, tried)
+}
+
+// dress sets the headers that tell the node who asks for what. header already is what may pass of the sender's.
+func (e *exchange) dress(header http.Header) {
+	v := make([]string, 0, 9)
+	put := func(key, value string) {
+		v = append(v, value)
+		header[key] = v[len(v)-1 : len(v) : len(v)]
+	}
+	w := &e.route.wish
+	if w.Erupt != "" && e.endpoint.index >= 0 {
+		put(headerErupt, w.Erupt)
+		if w.Parent != "" {
+			put(headerParent, w.Parent)
+		}
+		if w.DrillSource != "" {
+			put(headerDrillSource, w.DrillSource)
+		}
+	}
+	token := e.user.Delegated
+	if e.target.RawSession {
+		token = e.user.Token
+	}
+	if token != "" {
+		put(headerToken, token)
+	}
+	if !w.Log {
+		put(headerUser, userHeader(&e.user.User))
+	}
+	if e.from != "" {
+		put("X-Forwarded-For", e.from)
+	}
+	if e.host != "" {
+		put("X-Forwarded-Host", e.host)
+		put("X-Forwarded-Proto", e.scheme)
+	}
+	if e.requestID != "" {
+		put(headerRequestID, e.requestID)
+	}
+}
+
+// location is where the request went last.
+func (e *exchange) location() string {
+	if len(e.tried) == 0 {
+		return ""
+	}
+	return e.tried[len(e.tried)-1].Location
+}
+
+const noInstance = "'%s' has no available instance"
+
+// explain turns a failed round trip into a failure for people. Locations stay out of the text: they are in Tried.
+func (e *exchange) explain(ctx context.Context, err error) *Failure {
+	f := e.kindOf(ctx, err)
+	f.Tried, f.Retried = e.tried, len(e.tried) > 1
+	return f
+}
+
+func (e *exchange) kindOf(ctx context.Context, err error) *Failure {
+	var known *Failure
+	var dead *dialError
+	var large *http.MaxBytesError
+	var timeout interface{ Timeout() bool }
+	read := e.upload.failed()
+	switch {
+	case errors.As(err, &known):
+		c := *known
+		return &c
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return Fail(UpstreamTimeout, "'%s' did not answer in time", e.target.Node).Because(err)
+	case ctx.Err() != nil:
+		return Fail(ClientGone, "the client left").Because(err)
+	case errors.As(read, &large):
+		return Fail(TooLarge, "the upload is larger than %d bytes", large.Limit).Because(read)
+	case read != nil:
+		return Fail(Invalid, "the request body cannot be read").Because(read)
+	case errors.As(err, &dead):
+		return Fail(UpstreamUnreachable, "no instance of '%s' can be reached", e.target.Node).Because(err)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return Fail(UpstreamTimeout, "'%s' did not answer in time", e.target.Node).Because(err)
+	default:
+		return Fail(UpstreamUnreachable, "the connection to '%s' broke before it answered", e.target.Node).Because(err)
+	}
+}

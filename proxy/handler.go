@@ -1,0 +1,207 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are the parts that a Proxy is made of.
+type Options struct {
+	Directory Directory
+	Gate      Gate
+	Recorder  Recorder                                        // may be nil
+	Local     http.Handler                                    // answers what is the server's own
+	Fail      func(http.ResponseWriter, *http.Request, error) // answers a *Failure
+
+	Dial           func(ctx context.Context, network, addr string) (net.Conn, error) // nil: a plain dialer
+	TLS            *tls.Config                                                       // for https locations; nil: the system's roots
+	ConnectTimeout time.Duration                                                     // default 5 s
+	RequestTimeout time.Duration                                                     // until an answer begins, after the body is sent; default 30 s
+	MaxUpload      int64                                                             // bytes of a request body, 0: no limit
+
+	HeaderPolicy string   // PolicyCopied (default) or PolicyListed
+	ExtraHeaders []string // passed to nodes beside those of the policy
+	OwnCookies   []string // names of cookies that no node sees, even if Cookie is an extra header
+
+	CookieToken func(*http.Request) string                          // session token in the cookie; may be nil
+	ClientIP    func(*http.Request) string                          // address of the client; nil: the peer
+	External    func(*http.Request) (scheme, host string)           // how the browser sees the server; nil: as it came
+	RequestID   func(w http.ResponseWriter, r *http.Request) string // nil: the header X-Request-Id of the answer
+
+	Registerer prometheus.Registerer // may be nil
+	Now        func() time.Time
+}
+
+// Proxy forwards what is meant for nodes and passes the rest to Options.Local.
+type Proxy struct {
+	o         Options
+	headers   headerPolicy
+	transport *http.Transport
+	bases     bases
+	metrics   *metrics
+	pool      sync.Pool // of *visit
+	linger    time.Duration
+}
+
+// New returns a Proxy. It fails if a part is missing or a setting makes no sense.
+func New(o Options) (*Proxy, error) {
+	if o.Directory == nil || o.Gate == nil || o.Local == nil || o.Fail == nil {
+		return nil, errors.New("proxy: Directory, Gate, Local and Fail are needed")
+	}
+	setDefaults(&o)
+	p := &Proxy{o: o, linger: halfOpen}
+	var err error
+	if p.headers, err = newHeaderPolicy(&o); err != nil {
+		return nil, err
+	}
+	if p.metrics, err = newMetrics(o.Registerer); err != nil {
+		return nil, err
+	}
+	p.transport = newTransport(&p.o)
+	p.pool.New = func() any { return newVisit(p) }
+	return p, nil
+}
+
+func setDefaults(o *Options) {
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = 5 * time.Second
+	}
+	if o.RequestTimeout <= 0 {
+		o.RequestTimeout = 30 * time.Second
+	}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.ClientIP == nil {
+		o.ClientIP = peerOf
+	}
+	if o.External == nil {
+		o.External = asItCame
+	}
+	if o.RequestID == nil {
+		o.RequestID = func(w http.ResponseWriter, _ *http.Request) string { return w.Header().Get(headerRequestID) }
+	}
+}
+
+func peerOf(r *http.Request) string {
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		return host
+	}
+	return r.RemoteAddr
+}
+
+func asItCame(r *http.Request) (scheme, host string) {
+	if r.TLS != nil {
+		return "https", r.Host
+	}
+	return "http", r.Host
+}
+
+// Close ends idle connections. Requests under way end with their contexts.
+func (p *Proxy) Close() { p.transport.CloseIdleConnections() }
+
+// ServeHTTP answers below /erupt-api and /erupt-attachment.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rt, err := p.route(r)
+	switch {
+	case err != nil:
+		if len(rt.offered) > 0 {
+			w.Header().Set("Allow", strings.Join(rt.offered, ", "))
+		}
+		p.refuse(w, r, "", err)
+	case rt.endpoint == nil:
+		p.o.Local.ServeHTTP(w, r)
+	case rt.unknown != "":
+		p.refuse(w, r, "", p.unknownNode(r.Context(), &rt))
+	default:
+		p.forward(w, r, rt)
+	}
+}
+
+// unknownNode answers for a node that no profile has; without a session nobody learns that (A16).
+func (p *Proxy) unknownNode(ctx context.Context, rt *route) error {
+	if _, err := p.o.Gate.Admit(ctx, Wish{Token: rt.wish.Token}); KindOf(err) == Unauthenticated && err != nil {
+		return err
+	}
+	return Fail(NodeNotReady, "'%s' node not ready", rt.unknown)
+}
+
+// forward checks a request and sends it to its node.
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, rt route) {
+	node := rt.wish.Node
+	if p.o.MaxUpload > 0 && r.ContentLength > p.o.MaxUpload {
+		p.refuse(w, r, node, Fail(TooLarge, "the upload is larger than %d bytes", p.o.MaxUpload))
+		return
+	}
+	scheme, host := p.o.External(r)
+	if rt.endpoint.kind == kindExcel && !sameSite(r, scheme, host) {
+		p.refuse(w, r, node, Fail(Forbidden, "illegal cross-site request"))
+		return
+	}
+	user, target, err := p.admit(r.Context(), &rt.wish)
+	if err != nil {
+		p.refuse(w, r, node, err)
+		return
+	}
+	v := p.pool.Get().(*visit)
+	v.route = rt
+	v.exchange = exchange{
+		p: p, endpoint: rt.endpoint, route: &v.route, user: user, target: target, method: r.Method,
+		from: p.o.ClientIP(r), requestID: p.o.RequestID(w, r), scheme: scheme, host: host, started: p.o.Now(),
+	}
+	v.serve(w, r)
+	p.pool.Put(v) // not after a panic: the answer's body may still be read
+}
+
+// admit asks the gate, then the directory, in the order in which callers learn of refusals: 401, 403, not ready.
+func (p *Proxy) admit(ctx context.Context, w *Wish) (User, Target, error) {
+	user, err := p.o.Gate.Admit(ctx, *w)
+	if err != nil {
+		return User{}, Target{}, err
+	}
+	target, err := p.o.Directory.Lookup(w.Node)
+	if err != nil {
+		return User{}, Target{}, err
+	}
+	if len(target.Upstreams) == 0 {
+		return User{}, Target{}, Fail(NodeNotReady, noInstance, w.Node)
+	}
+	return user, target, nil
+}
+
+// refuse answers without a node. node is a label: the spelling of a profile, or empty.
+func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, node string, err error) {
+	p.metrics.count(node, failedCode(err))
+	p.o.Fail(w, r, err)
+}
+
+// sameSite reports whether no page of another site asks. Nodes make this check for downloads; since they never see an
+// Origin of ours, it is made here (erupt-wire 3.7).
+func sameSite(r *http.Request, scheme, host string) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(plainHost(u.Scheme, u.Host), plainHost(scheme, host))
+}
+
+// plainHost cuts the port that goes without saying.
+func plainHost(scheme, host string) string {
+	if scheme == "https" {
+		return strings.TrimSuffix(host, ":443")
+	}
+	return strings.TrimSuffix(host, ":80")
+}
