@@ -1,0 +1,207 @@
+// Package eruptapi answers what of erupt's front-end API is the server's own: login, the user, menus, permissions. It hangs
+// behind the proxy, which has /erupt-api to itself.
+package eruptapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/fault"
+	"eruptcloud/app/web"
+	"eruptcloud/nodeagent/wire"
+)
+
+// Login turns account and password into a session.
+type Login interface {
+	// Attempt returns the session. fault.Unauthenticated or fault.TooMany if there is none for these.
+	Attempt(ctx context.Context, a access.Attempt) (access.Session, error)
+	// DecodeTransfer undoes the front end's encoding of a password, where that is switched on.
+	DecodeTransfer(pwd string) (string, error)
+}
+
+// DigestLogin checks what erupt 1.x sends in place of a password: md5(md5(password) + account). Only databases that hold
+// MD5 passwords can tell.
+type DigestLogin interface {
+	AttemptDigest(ctx context.Context, a access.Attempt) (access.Session, error)
+}
+
+// Sessions find sessions and end them.
+type Sessions interface {
+	Get(ctx context.Context, token string, codes ...string) (access.Session, []bool, error)
+	Check(ctx context.Context, token string, codes ...string) (access.Session, []bool, error)
+	Logout(ctx context.Context, token string) error
+}
+
+// Users are the accounts.
+type Users interface {
+	ByAccount(ctx context.Context, account string) (access.User, error)
+	ChangePassword(ctx context.Context, account, old, new string) error
+}
+
+// Options of New. Digest may be nil, everything else without a default is required.
+type Options struct {
+	Login    Login
+	Digest   DigestLogin
+	Sessions Sessions
+	Users    Users
+	// OpenDelegate returns the session token in a handle made for node; NodeNames lists the nodes that handles are made for.
+	OpenDelegate func(handle, node string) (string, error)
+	NodeNames    func() []string
+	// Pages maps menu values of the server's own pages to paths of the console; nil: Pages.
+	Pages map[string]string
+	// TransferEncrypt tells clients to encode passwords, as Login.DecodeTransfer undoes it.
+	TransferEncrypt bool
+	Version         string
+	Zone            *time.Location // of the time at which a login ends; nil: the machine's
+	Fail            func(http.ResponseWriter, *http.Request, error)
+	Now             func() time.Time
+}
+
+const maxBody = 64 << 10
+
+type handler func(http.ResponseWriter, *http.Request) error
+
+// API is the handler.
+type API struct {
+	o       Options
+	routes  map[string]map[string]handler // path → method → handler
+	logins  *web.Limiter
+	handles *handles
+}
+
+// New returns the handler for what the proxy leaves to the server.
+func New(o Options) *API {
+	if o.Pages == nil {
+		o.Pages = Pages
+	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a := &API{o: o, logins: web.NewLimiter(5, 30, 20_000, o.Now), handles: newHandles(o.OpenDelegate, o.NodeNames)}
+	a.routes = map[string]map[string]handler{
+		"version":    {http.MethodGet: a.version},
+		"erupt-app":  {http.MethodGet: a.app},
+		"login":      {http.MethodPost: a.login, http.MethodGet: a.loginByDigest},
+		"logout":     {http.MethodGet: a.logout, http.MethodPost: a.logout},
+		"userinfo":   {http.MethodGet: a.userInfo},
+		"menu":       {http.MethodGet: a.menu},
+		"change-pwd": {http.MethodPost: a.changePassword},
+	}
+	return a
+}
+
+// ServeHTTP implements http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	if err := a.serve(w, r); err != nil {
+		a.o.Fail(w, r, err)
+	}
+}
+
+func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
+	name, ok := strings.CutPrefix(r.URL.EscapedPath(), wire.NodeAPI+"/")
+	if !ok {
+		return notHere()
+	}
+	methods, ok := a.routes[name]
+	if code, found := strings.CutPrefix(name, "erupt-permission/"); found && !strings.Contains(code, "/") && code != "" {
+		methods, ok = map[string]handler{http.MethodGet: a.permission}, true
+	}
+	if !ok {
+		return notHere()
+	}
+	h, ok := methods[r.Method]
+	if !ok {
+		allowed := make([]string, 0, len(methods))
+		for m := range methods {
+			allowed = append(allowed, m)
+		}
+		slices.Sort(allowed)
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		return fault.New(fault.NotAllowed, "%s is not possible here", r.Method)
+	}
+	return h(w, r)
+}
+
+func notHere() error { return fault.New(fault.NotFound, "nothing is at this address") }
+
+// session returns the session of the header token, never of a cookie: some of these GETs change something.
+func (a *API) session(r *http.Request) (access.Session, error) {
+	token := web.HeaderToken(r)
+	if token == "" {
+		return access.Session{}, fault.New(fault.Unauthenticated, "log in first")
+	}
+	in, _, err := a.o.Sessions.Get(r.Context(), token)
+	if in.Token == "" {
+		in.Token = token
+	}
+	return in, err
+}
+
+// decode reads a JSON body; fields that we do not know are left alone, as front ends of all versions call.
+func decode(w http.ResponseWriter, r *http.Request, v any) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return web.BodyFault(err)
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return fault.New(fault.Invalid, "the request is not JSON: %s (byte %d)", syntax.Error(), syntax.Offset) // no cause: it may quote a password
+		}
+		return fault.New(fault.Invalid, "the request is not the JSON object that is expected here")
+	}
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body) // a client that is gone needs no answer
+	return nil
+}
+
+// result is the envelope that erupt's commands answer with.
+func result(w http.ResponseWriter, err error) error {
+	r := wire.Result{Success: true, Status: wire.StatusSuccess, PromptWay: "MESSAGE"}
+	if err != nil {
+		e := fault.Of(err)
+		message := e.Message()
+		r.Success, r.Status, r.Message = false, wire.StatusError, &message
+		if e.RetryAfter > 0 {
+			setRetryAfter(w, e.RetryAfter)
+		}
+	}
+	return writeJSON(w, r)
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// codeOf returns the permission code in the path.
+func codeOf(r *http.Request) (string, error) {
+	raw := strings.TrimPrefix(r.URL.EscapedPath(), wire.PermissionPath)
+	code, err := url.PathUnescape(raw)
+	if err != nil || code == "" || len(code) > 255 {
+		return "", fault.New(fault.Invalid, "the permission code is not readable")
+	}
+	return code, nil
+}

@@ -1,0 +1,115 @@
+package eruptapi
+
+import (
+	"hash/crc32"
+	"io"
+	"net/http"
+	"strings"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/web"
+)
+
+// Pages are the server's own pages, as menus name them, and where the console shows them.
+var Pages = map[string]string{
+	access.CodeNodes: "/console/nodes", access.CodeGroups: "/console/groups", access.CodeUsers: "/console/users",
+	access.CodeRoles: "/console/roles", access.CodeMenus: "/console/menus", access.CodeAudit: "/console/audit",
+}
+
+// version handles GET /erupt-api/version.
+func (a *API) version(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
+	_, _ = io.WriteString(w, a.o.Version) // a client that is gone needs no answer
+	return nil
+}
+
+// app handles GET /erupt-api/erupt-app: settings that a front end wants before a login.
+func (a *API) app(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, map[string]any{
+		"waterMark": false, "waterMarkDate": false, "waterMarkContent": nil,
+		"verifyCodeCount":    9999, // the lock stands in for the captcha; zero would ask for one at once
+		"pwdTransferEncrypt": a.o.TransferEncrypt, "loginPagePath": nil, "locales": []string{"en-US", "zh-CN"},
+		"properties": map[string]any{}, "resetPwd": true, "hash": crc32.ChecksumIEEE([]byte(a.o.Version)), "version": a.o.Version,
+	})
+}
+
+// userInfo handles GET /erupt-api/userinfo.
+func (a *API) userInfo(w http.ResponseWriter, r *http.Request) error {
+	in, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	u, err := a.o.Users.ByAccount(r.Context(), in.Account)
+	if err != nil {
+		return err
+	}
+	home := homeOf(in, u.HomeMenu)
+	roles := in.Roles
+	if roles == nil {
+		roles = []string{}
+	}
+	return writeJSON(w, map[string]any{
+		"avatar": nil, "nickname": in.Name, "indexMenuType": orNil(home.Type), "indexMenuValue": orNil(home.Value),
+		"resetPwd": u.PasswordSet.IsZero(), "org": orNil(in.Org), "post": orNil(in.Post), "roles": roles,
+	})
+}
+
+// homeOf returns the menu that the user starts with, if it still is one of his.
+func homeOf(in access.Session, id int64) access.Menu {
+	for _, m := range in.Menus {
+		if id != 0 && m.ID == id {
+			return m
+		}
+	}
+	return access.Menu{}
+}
+
+type menuItem struct {
+	ID    int64   `json:"id"`
+	Code  string  `json:"code"`
+	Name  string  `json:"name"`
+	Type  *string `json:"type"`
+	Value *string `json:"value"`
+	Icon  *string `json:"icon"`
+	PID   *int64  `json:"pid"`
+}
+
+// menu handles GET /erupt-api/menu. The server's own pages have no build model here: they appear as links into the console.
+func (a *API) menu(w http.ResponseWriter, r *http.Request) error {
+	in, err := a.session(r)
+	if err != nil {
+		return err
+	}
+	items := make([]menuItem, 0, len(in.Menus))
+	for _, m := range in.Menus {
+		item := menuItem{ID: m.ID, Code: m.Code, Name: m.Name, Type: orNil(m.Type), Value: orNil(m.Value), Icon: orNil(m.Icon)}
+		if m.Parent != 0 {
+			item.PID = &m.Parent
+		}
+		if page, ok := a.o.Pages[m.Value]; ok && m.Type != "button" && m.Type != "api" {
+			item.Type, item.Value = orNil("newWindow"), orNil(web.Base(r)+page)
+		}
+		items = append(items, item)
+	}
+	return writeJSON(w, items)
+}
+
+// permission handles GET /erupt-api/erupt-permission/:code, for users and for nodes on behalf of one: whether the code is
+// held. Nodes ask at each evaluation of a button.
+func (a *API) permission(w http.ResponseWriter, r *http.Request) error {
+	code, err := codeOf(r)
+	if err != nil {
+		return err
+	}
+	token := web.HeaderToken(r)
+	if strings.HasPrefix(token, "d1_") {
+		if token, err = a.handles.open(token); err != nil {
+			return err
+		}
+	}
+	in, held, err := a.o.Sessions.Check(r.Context(), token, code)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, in.Admin || len(held) == 1 && held[0])
+}
