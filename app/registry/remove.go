@@ -62,6 +62,7 @@ func (r *Registry) RemoveLocations(ctx context.Context, node string, locations [
 	}
 	var last Seq
 	for _, in := range r.View().Node(node) {
+		node = in.NodeName // its own spelling
 		if !overlap(in.Locations, locations) {
 			continue
 		}
@@ -138,6 +139,7 @@ func (r *Registry) Drain(ctx context.Context, node string, locations []string, u
 	r.brake.Forget(locations...)
 	var last Seq
 	for _, in := range r.View().Node(node) {
+		node = in.NodeName
 		if !overlap(in.Locations, locations) || in.Draining() {
 			continue
 		}
