@@ -54,10 +54,10 @@ var allowed = map[string][]string{
 }
 
 type listed struct {
-	ImportPath, Dir                     string
+	ImportPath, Dir                    string
 	Imports, TestImports, XTestImports []string
-	Standard                            bool
-	GoFiles                             []string
+	Standard                           bool
+	GoFiles                            []string
 }
 
 func packages(t *testing.T) []listed {

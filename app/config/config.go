@@ -96,6 +96,7 @@ type Proxy struct {
 // Netguard decides which addresses may be dialled.
 type Netguard struct {
 	Deny          []string `koanf:"deny" default:"link-local,metadata,multicast,unspecified" doc:"classes or prefixes that are never dialled"`
+	Allow         []string `koanf:"allow" doc:"addresses or prefixes that are dialled although deny refuses them, e.g. fe80::/10"`
 	AllowLoopback string   `koanf:"allow_loopback" default:"auto" doc:"true, false, or auto: true only without redis.url"`
 }
 

@@ -1,0 +1,60 @@
+package boot
+
+import (
+	"context"
+	"time"
+
+	"eruptcloud/app/fault"
+	"eruptcloud/app/registry"
+	"eruptcloud/app/web"
+)
+
+// ready is what /readyz shows. A registry whose store is down still routes from memory: degraded, not failed.
+func (s *Server) ready(ctx context.Context) []web.Check {
+	process := web.Check{Name: "process", State: web.OK}
+	switch s.state.Load() {
+	case stateStarting:
+		process.State, process.Detail = web.Failed, "starting"
+	case stateStopping:
+		process.State, process.Detail = web.Failed, "stopping"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	database := web.Check{Name: "database", State: web.OK}
+	if err := s.domain.DB.Ping(ctx); err != nil {
+		database.State, database.Detail = web.Failed, "not reachable"
+	}
+	leases := web.Check{Name: "registry", State: web.OK}
+	if err := s.registry.Degraded(); err != nil {
+		leases.State, leases.Detail = web.Degraded, "the store of leases is not reachable: routing goes on from memory, registrations are refused"
+	}
+	brake := web.Check{Name: "brake", State: web.OK}
+	if state := s.registry.Brake().State(); state.Holding {
+		brake.State, brake.Detail = web.Degraded, state.String()
+	}
+	return []web.Check{process, database, leases, brake}
+}
+
+// counts are the numbers beside the navigation: profiles, and those that should be up and have no instance that is.
+func (s *Server) counts() (nodes, down int) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	all, err := s.domain.Fleet.Nodes.All(ctx)
+	if err != nil && !fault.Is(err, fault.Unavailable) {
+		return 0, 0
+	}
+	view := s.registry.View()
+	for _, n := range all {
+		if !n.Enabled || n.FirstSeen.IsZero() {
+			continue
+		}
+		up := false
+		for _, in := range view.Node(n.Name) {
+			up = up || in.Status == registry.Up
+		}
+		if !up {
+			down++
+		}
+	}
+	return len(all), down
+}

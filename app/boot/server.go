@@ -1,0 +1,316 @@
+// Package boot is the wiring diagram: it builds every part from the configuration, runs them and stops them in order.
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/cluster"
+	"eruptcloud/app/config"
+	"eruptcloud/app/console"
+	"eruptcloud/app/eruptapi"
+	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
+	"eruptcloud/app/netguard"
+	"eruptcloud/app/nodeapi"
+	"eruptcloud/app/probe"
+	"eruptcloud/app/reach"
+	"eruptcloud/app/registry"
+	"eruptcloud/app/restapi"
+	"eruptcloud/app/telemetry"
+	"eruptcloud/app/web"
+	"eruptcloud/nodeagent/wire"
+	"eruptcloud/proxy"
+	"eruptcloud/views"
+)
+
+// Options of a Server.
+type Options struct {
+	Config        *config.Config
+	Log           *slog.Logger
+	Version       string
+	AdminPassword string     // of the first admin; empty: generated
+	Hook          fleet.Hook // nil: none; for binaries of one's own (A30)
+}
+
+// States of a Server.
+const (
+	stateStarting int32 = iota
+	stateReady
+	stateStopping
+)
+
+// Server is the whole control plane, ready to run.
+type Server struct {
+	c             *config.Config
+	log           *slog.Logger
+	version       string
+	adminPassword string
+	hook          fleet.Hook
+
+	metrics *prometheus.Registry
+	redis   redis.UniversalClient // nil in embedded mode
+	domain  *Domain
+	member  cluster.Member
+	bus     cluster.Bus
+
+	registry  *registry.Registry
+	prober    *probe.Prober
+	survival  *reach.Survival
+	directory *directory
+	proxy     *proxy.Proxy
+	caller    *proxy.Caller
+	models    *modelCache
+	shell     *web.Shell
+	handler   http.Handler
+
+	parts   []part
+	state   atomic.Int32
+	closing chan struct{} // closed when open event streams should end
+
+	url, loopback string
+	firstPassword string
+}
+
+// New opens the stores and builds every part. It listens to nothing yet.
+func New(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{
+		c: o.Config, log: o.Log, version: o.Version, adminPassword: o.AdminPassword, hook: o.Hook,
+		metrics: telemetry.NewMetrics(), closing: make(chan struct{}),
+	}
+	if s.hook == nil {
+		s.hook = fleet.NoHook{}
+	}
+	if err := s.build(ctx); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *Server) build(ctx context.Context) error {
+	keys, err := keysOf(s.c)
+	if err != nil {
+		return err
+	}
+	stores, err := s.openStores()
+	if err != nil {
+		return err
+	}
+	db, err := openDatabase(ctx, s.c)
+	if err != nil {
+		return err
+	}
+	if s.domain, err = newDomain(s.c, db, keys, s.bus, stores.sessions, s.metrics); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	policy, err := s.buildFleet(stores)
+	if err != nil {
+		return err
+	}
+	if err := s.buildProxy(policy.DialContext); err != nil {
+		return err
+	}
+	return s.mount(keys)
+}
+
+// buildFleet makes what knows instances: registry, prober, survival check and eviction.
+func (s *Server) buildFleet(stores stores) (*netguard.Policy, error) {
+	policy, err := netguard.NewPolicy(netguard.Options{
+		Deny: s.c.Netguard.Deny, Allow: s.c.Netguard.Allow, AllowLoopback: s.c.LoopbackAllowed(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("netguard: %w", err)
+	}
+	s.prober = probe.New(probe.Options{Policy: policy, AcceptBlank: s.c.Reach.AcceptBlankHealth})
+	lease := registry.Terms{Interval: s.c.CloudServer.HeartbeatTime, Duration: s.c.CloudServer.NodeExpireTime}
+	s.registry = registry.New(registry.Options{
+		Store: stores.leases, Lease: lease, Metrics: s.metrics, Entries: stores.entries,
+	})
+	s.survival = reach.NewSurvival(reach.SurvivalOptions{
+		Registry: s.registry, Names: s.nodeNames, Probe: s.prober, Member: s.member,
+		Interval: s.c.CloudServer.NodeSurviveCheckTime, Metrics: s.metrics,
+	})
+	s.directory = newDirectory(s.domain.Fleet.Nodes, s.domain.Fleet.Holds, s.registry)
+	evictor := &registry.Evictor{Registry: s.registry}
+	s.parts = append(s.parts,
+		part{"registry", s.registry.Run},
+		part{"fleet", s.domain.Fleet.Run},
+		part{"access", s.domain.Access.Run},
+		part{"survival check", s.survival.Run},
+		part{"eviction by the proxy", s.directory.Run},
+		part{"lease eviction", func(ctx context.Context) error { return s.member.AsLeader(ctx, evictor.Run) }},
+	)
+	s.domain.Fleet.Listen(s.profileChanged)
+	return policy, nil
+}
+
+// nodeNames are the profiles' names, for the patrol (A12).
+func (s *Server) nodeNames(ctx context.Context) ([]string, error) {
+	all, err := s.domain.Fleet.Nodes.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(all))
+	for i, n := range all {
+		names[i] = n.Name
+	}
+	return names, nil
+}
+
+func (s *Server) profileChanged(kind, id string) {
+	if kind == "node" && s.models != nil {
+		s.models.forget(id)
+	}
+}
+
+// stores are what is in memory or in Redis.
+type stores struct {
+	sessions access.SessionStore
+	leases   registry.Store
+	entries  registry.EntryWriter // nil in memory
+}
+
+// mount puts every surface behind the front door.
+func (s *Server) mount(keys secrets) error {
+	cookie := derive(string(keys.Session), "cookie signature")
+	seal := derive(string(keys.Session), "cookie encryption")
+	var err error
+	s.shell, err = web.New(web.Options{
+		BasePath: s.c.Server.BasePath, TrustedProxies: s.c.Server.TrustedProxies, Sessions: s.domain.Access.Sessions,
+		CookieKeys: append([][]byte{cookie, seal}, olderKeys(s.c.Session.Keys)...), SecureCookie: s.c.Session.SecureCookie, Logger: s.log,
+		Metrics: s.metrics, Version: s.version, Counts: s.counts, Translate: faultOf,
+		ErrorPage: views.ErrorPage, Notice: views.Notice,
+	})
+	if err != nil {
+		return err
+	}
+	s.shell.MountHealth(s.ready)
+	if err := s.mountAPIs(); err != nil {
+		return err
+	}
+	s.handler = s.shell.Handler()
+	return nil
+}
+
+// olderKeys are the pairs for keys that only open cookies any more.
+func olderKeys(keys []string) [][]byte {
+	var out [][]byte
+	for i, k := range keys {
+		if i > 0 {
+			out = append(out, derive(k, "cookie signature"), derive(k, "cookie encryption"))
+		}
+	}
+	return out
+}
+
+func (s *Server) mountAPIs() error {
+	f, a := s.domain.Fleet, s.domain.Access
+	if _, err := nodeapi.Mount(s.shell, nodeapi.Options{
+		Nodes: f.Nodes, Groups: f.Groups, Registry: s.registry, Prober: s.prober, Survival: s.survival, Sessions: a.Sessions,
+		Delegates: a.Delegates, Logs: callerLogs{s.caller}, Audit: a.Audit, Hook: s.hook,
+		Instance:  func(k registry.Key) (registry.Instance, bool) { return s.registry.View().Instance(k) },
+		Heartbeat: s.c.CloudServer.HeartbeatTime, Logger: s.log, Metrics: s.metrics,
+	}); err != nil {
+		return err
+	}
+	if err := restapi.Mount(s.shell, restapi.Options{
+		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Menus: a.Menus, Registry: s.registry, Audit: a.Audit,
+		Version: s.version,
+	}); err != nil {
+		return err
+	}
+	if err := console.Mount(s.shell, console.Options{
+		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller,
+		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
+		Listen: f.Listen, Done: s.closing,
+	}); err != nil {
+		return err
+	}
+	// gin allows no sibling beside a catch-all: what of /erupt-api is the server's own hangs behind the proxy.
+	e := s.shell.Engine()
+	e.Any(wire.NodeAPI+"/*path", gin.WrapH(s.proxy))
+	e.Any(wire.AttachmentDir+"/*path", gin.WrapH(s.proxy))
+	return nil
+}
+
+// buildProxy makes the way to nodes, for browsers and for callers in the process.
+func (s *Server) buildProxy(dial dialer) error {
+	a := s.domain.Access
+	fail := func(w http.ResponseWriter, r *http.Request, err error) { s.shell.Fail(w, r, err) }
+	s.models = newModelCache(30*time.Second, time.Now, func(ctx context.Context, node, erupt string, as proxy.User) ([]byte, error) {
+		return s.caller.Model(ctx, node, erupt, as)
+	})
+	local := eruptapi.New(eruptapi.Options{
+		Login: a.Login, Sessions: a.Sessions, Users: a.Users, OpenDelegate: a.Delegates.Open, NodeNames: s.cachedNames,
+		TransferEncrypt: s.c.Login.PwdTransferEncrypt, Version: s.version, Fail: fail,
+	})
+	var err error
+	s.proxy, err = proxy.New(proxy.Options{
+		Directory: s.directory, Gate: &gate{sessions: a.Sessions, delegates: a.Delegates, models: s.models},
+		Recorder: &recorder{a.Audit}, Local: local, Fail: fail, Dial: dial,
+		ConnectTimeout: s.c.Proxy.ConnectTimeout, RequestTimeout: s.c.CloudServer.NodeRequestTimeout, MaxUpload: s.c.Proxy.MaxUpload,
+		HeaderPolicy: s.c.Proxy.HeaderPolicy, ExtraHeaders: s.c.Proxy.ExtraHeaders,
+		CookieToken: func(r *http.Request) string { return s.shell.CookieToken(r) },
+		ClientIP:    web.ClientIP, External: externalOrigin, Registerer: s.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	s.caller = s.proxy.Caller()
+	return nil
+}
+
+// dialer opens connections to nodes, within the address policy.
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// cachedNames are the profiles' names, from memory.
+func (s *Server) cachedNames() []string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	names, err := s.nodeNames(ctx)
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// externalOrigin is how the browser sees the server.
+func externalOrigin(r *http.Request) (scheme, host string) {
+	scheme, host, _ = strings.Cut(web.Origin(r), "://")
+	return scheme, host
+}
+
+// faultOf turns a failure of the proxy into a fault, for whoever answers it.
+func faultOf(err error) error {
+	var f *proxy.Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	return fault.New(fault.Code(f.Kind), f.Format, f.Args...).Because(f.Cause)
+}
+
+// URL returns the address that the server answers at, with its base path; empty before it listens.
+func (s *Server) URL() string { return s.url }
+
+// LoopbackURL is URL with an address in place of the name localhost, for nodes on this machine.
+func (s *Server) LoopbackURL() string { return s.loopback }
+
+// Ready reports whether requests are accepted and the server is not stopping.
+func (s *Server) Ready() bool { return s.state.Load() == stateReady }
+
+// FirstLogin returns the first admin's login if this start made it and generated its password.
+func (s *Server) FirstLogin() (account, password string, generated bool) {
+	return "erupt", s.firstPassword, s.firstPassword != ""
+}

@@ -1,0 +1,400 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
+	"eruptcloud/app/web"
+	"eruptcloud/views"
+)
+
+// maxHistory is how many revisions the editor lists; older ones stay in the database.
+const maxHistory = 100
+
+// configOwner is a node or a group whose configuration is edited; both have the same pages.
+type configOwner struct {
+	views.ConfigTarget
+	subject          string // for the audit trail
+	text             string
+	revision         int64
+	set              func(context.Context, fleet.ConfigEdit) error
+	revisions        func(ctx context.Context, limit int) ([]fleet.Revision, error)
+	effective        func(context.Context) ([]views.EffectiveRow, error) // nil for a group
+	nodes, instances int                                                 // that a change concerns
+}
+
+type ownerOf func(*gin.Context) (configOwner, error)
+
+// mountConfig adds the pages of a configuration below path.
+func (p *pages) mountConfig(root *gin.RouterGroup, path, view, edit string, owner ownerOf) {
+	with := func(h func(*gin.Context, configOwner) error) func(*gin.Context) error {
+		return func(c *gin.Context) error {
+			o, err := owner(c)
+			if err != nil {
+				return err
+			}
+			o.Edit = viewer(c).Holds(edit)
+			return h(c, o)
+		}
+	}
+	p.route(root, http.MethodGet, path, with(p.editConfig), view)
+	p.route(root, http.MethodGet, path+"/compare", with(p.compareConfig), view)
+	p.route(root, http.MethodPost, path+"/review", with(p.reviewConfig), edit)
+	p.route(root, http.MethodPost, path+"/edit", with(p.resumeConfig), edit)
+	p.form(root, http.MethodPut, path, with(p.publishConfig), edit)
+}
+
+// editConfig handles GET …/config; ?from=N starts from the text of an older revision.
+func (p *pages) editConfig(c *gin.Context, o configOwner) error {
+	m := views.ConfigEditor{ConfigTarget: o.ConfigTarget, Text: o.text, Revision: o.revision, Said: said(c)}
+	if from := c.Query("from"); from != "" && o.Edit {
+		r, err := revision(c.Request.Context(), o, from)
+		if err != nil {
+			return err
+		}
+		m.Text, m.Based = r.Config, views.Sayf("config.copy_of", "rev", "r"+views.Num(r.Number), "now", "r"+views.Num(o.revision))
+		m.Note = views.T(c.Request.Context(), "config.rollback_note", "rev", "r"+views.Num(r.Number))
+	}
+	return p.showEditor(c, o, m)
+}
+
+// resumeConfig handles POST …/config/edit: back from the review, with the text as it was.
+func (p *pages) resumeConfig(c *gin.Context, o configOwner) error {
+	return p.showEditor(c, o, views.ConfigEditor{
+		ConfigTarget: o.ConfigTarget, Text: c.PostForm("config"), Revision: formRevision(c), Note: text(c, "note"),
+	})
+}
+
+func (p *pages) showEditor(c *gin.Context, o configOwner, m views.ConfigEditor) error {
+	ctx := c.Request.Context()
+	history, err := o.revisions(ctx, maxHistory)
+	if err != nil {
+		return err
+	}
+	for _, r := range history {
+		m.History = append(m.History, revisionRow(r, o.revision))
+	}
+	if o.effective != nil {
+		if m.Effective, err = o.effective(ctx); err != nil {
+			return err
+		}
+	}
+	if !o.Edit {
+		m.Text = shownTo(m.Text, false)
+	}
+	return web.Render(c, views.ConfigEditorPage(m), views.ConfigEditFragment, views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
+}
+
+// reviewConfig handles POST …/config/review: what publishing would change. Nothing is stored yet.
+func (p *pages) reviewConfig(c *gin.Context, o configOwner) error {
+	draft := c.PostForm("config")
+	next, problem, err := parseConfig(draft)
+	if err != nil {
+		c.Status(http.StatusUnprocessableEntity)
+		return p.showEditor(c, o, views.ConfigEditor{
+			ConfigTarget: o.ConfigTarget, Text: draft, Revision: formRevision(c), Problem: problem, Note: text(c, "note"),
+		})
+	}
+	if formRevision(c) != o.revision {
+		return p.showConflict(c, o, draft)
+	}
+	return p.showReview(c, o, next, draft, views.Fields{})
+}
+
+func (p *pages) showReview(c *gin.Context, o configOwner, next jsonTree, draft string, fields views.Fields) error {
+	now, _, err := parseConfig(o.text)
+	if err != nil {
+		now = jsonTree{object: true} // stored before anybody checked: everything is new
+	}
+	return web.Render(c, views.ConfigReviewPage(views.ConfigReview{
+		ConfigTarget: o.ConfigTarget, Text: draft, Revision: o.revision, Note: text(c, "note"), Fields: fields,
+		Diff: diff(prettyOf(o.text), prettyOf(draft)), Changed: changedKeys(now, next), Nodes: o.nodes, Instances: o.instances,
+	}))
+}
+
+// publishConfig handles PUT …/config.
+func (p *pages) publishConfig(c *gin.Context, o configOwner) error {
+	draft, note := c.PostForm("config"), text(c, "note")
+	next, _, err := parseConfig(draft)
+	if err != nil {
+		return p.reviewConfig(c, o)
+	}
+	if note == "" {
+		c.Status(http.StatusUnprocessableEntity)
+		lang := views.FrameOf(c.Request.Context()).Lang
+		return p.showReview(c, o, next, draft, views.Fields{Errors: map[string]string{"note": views.Text(lang, "config.note_missing")}})
+	}
+	err = o.set(c.Request.Context(), fleet.ConfigEdit{
+		JSON: draft, BaseRevision: formRevision(c), Editor: viewer(c).Account, Address: web.ClientIP(c.Request), Note: note,
+	})
+	if err := p.record(c, "config.publish", o.subject, err); err != nil {
+		if fault.Is(err, fault.Conflict) {
+			return p.conflictNow(c, draft)
+		}
+		return err
+	}
+	return web.Redirect(c, o.Path, "said", "published")
+}
+
+// conflictNow reads the owner again, as whoever was faster left it.
+func (p *pages) conflictNow(c *gin.Context, draft string) error {
+	read := p.groupConfig
+	if c.Param("node") != "" {
+		read = p.nodeConfig
+	}
+	o, err := read(c)
+	if err != nil {
+		return err
+	}
+	o.Edit = true // the route let the viewer in
+	return p.showConflict(c, o, draft)
+}
+
+// showConflict shows base, theirs and mine, and a merge of both to go on from; nothing of mine is lost (S28).
+func (p *pages) showConflict(c *gin.Context, o configOwner, mine string) error {
+	history, err := o.revisions(c.Request.Context(), maxHistory)
+	if err != nil {
+		return err
+	}
+	m := views.ConfigConflict{
+		ConfigTarget: o.ConfigTarget, BaseRevision: formRevision(c), Theirs: prettyOf(o.text), Mine: mine, Note: text(c, "note"),
+		Their: views.RevisionRow{Number: o.revision},
+	}
+	for _, r := range history {
+		switch r.Number {
+		case m.BaseRevision:
+			m.Base = prettyOf(r.Config)
+		case o.revision:
+			m.Their = revisionRow(r, o.revision)
+		}
+	}
+	base, _, errBase := parseConfig(m.Base)
+	theirs, _, errTheirs := parseConfig(o.text)
+	own, _, errMine := parseConfig(mine)
+	m.Merged = mine
+	if errBase == nil && errTheirs == nil && errMine == nil {
+		merged, clashes := merge(base, theirs, own, "")
+		m.Merged, m.Clashes = merged.pretty(), clashes
+	}
+	c.Status(http.StatusConflict)
+	return web.Render(c, views.ConfigConflictPage(m))
+}
+
+// compareConfig handles GET …/config/compare?rev=A&rev=B.
+func (p *pages) compareConfig(c *gin.Context, o configOwner) error {
+	wanted := c.QueryArray("rev")
+	if len(wanted) != 2 {
+		return fault.New(fault.Invalid, "choose exactly two revisions to compare")
+	}
+	var found []fleet.Revision
+	for _, w := range wanted {
+		r, err := revision(c.Request.Context(), o, w)
+		if err != nil {
+			return err
+		}
+		found = append(found, r)
+	}
+	slices.SortFunc(found, func(a, b fleet.Revision) int { return int(min(max(a.Number-b.Number, -1), 1)) })
+	old, new := found[0], found[1]
+	m := views.ConfigCompare{
+		ConfigTarget: o.ConfigTarget, From: revisionRow(old, o.revision), To: revisionRow(new, o.revision),
+		Diff: diff(prettyOf(shownTo(old.Config, o.Edit)), prettyOf(shownTo(new.Config, o.Edit))),
+	}
+	a, _, errA := parseConfig(old.Config)
+	b, _, errB := parseConfig(new.Config)
+	if errA == nil && errB == nil {
+		m.Changed = changedKeys(a, b)
+	}
+	return web.Render(c, views.ConfigComparePage(m))
+}
+
+func revision(ctx context.Context, o configOwner, number string) (fleet.Revision, error) {
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return fleet.Revision{}, fault.New(fault.Invalid, "revision must be a whole number").Because(err)
+	}
+	history, err := o.revisions(ctx, 0)
+	if err != nil {
+		return fleet.Revision{}, err
+	}
+	i := slices.IndexFunc(history, func(r fleet.Revision) bool { return r.Number == n })
+	if i < 0 {
+		return fleet.Revision{}, fault.New(fault.NotFound, "there is no revision %d", n)
+	}
+	return history[i], nil
+}
+
+// formRevision is the revision that the text in the form started from. What is no number was made up: it matches none.
+func formRevision(c *gin.Context) int64 {
+	n, err := strconv.ParseInt(c.PostForm("revision"), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+func revisionRow(r fleet.Revision, current int64) views.RevisionRow {
+	return views.RevisionRow{
+		Number: r.Number, Author: r.Author, Address: r.Address, Note: r.Note, Created: r.Created, Size: len(r.Config),
+		Current: r.Number == current,
+	}
+}
+
+// prettyOf formats a text for comparison; one that is no JSON stays as it is.
+func prettyOf(text string) string {
+	t, _, err := parseConfig(text)
+	if err != nil {
+		return text
+	}
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return t.pretty()
+}
+
+// shownTo is the text for a viewer: who may not edit sees secrets masked.
+func shownTo(text string, edit bool) string {
+	if edit || strings.TrimSpace(text) == "" {
+		return text
+	}
+	t, _, err := parseConfig(text)
+	if err != nil {
+		return ""
+	}
+	return t.masked(false).pretty()
+}
+
+// nodeConfig is the owner for /console/nodes/:node/config.
+func (p *pages) nodeConfig(c *gin.Context) (configOwner, error) {
+	n, err := p.nodePage(c, views.TabConfig)
+	if err != nil {
+		return configOwner{}, err
+	}
+	node := n.state.node
+	return configOwner{
+		ConfigTarget: views.ConfigTarget{Path: views.NodePath(node.Name, views.TabConfig), Title: node.Name, Node: n.head},
+		subject:      node.Name, text: node.Config, revision: node.Revision, nodes: 1, instances: len(n.state.instances),
+		set: func(ctx context.Context, e fleet.ConfigEdit) error {
+			_, err := p.Nodes.SetConfig(ctx, node.Name, e)
+			return err
+		},
+		revisions: func(ctx context.Context, limit int) ([]fleet.Revision, error) {
+			return p.Nodes.Revisions(ctx, node.Name, limit)
+		},
+		effective: func(ctx context.Context) ([]views.EffectiveRow, error) { return p.effectiveOf(ctx, node.Name, n.tree) },
+	}, nil
+}
+
+// effectiveOf lists what a node gets, key by key, with secrets masked.
+func (p *pages) effectiveOf(ctx context.Context, name string, tree *groupTree) ([]views.EffectiveRow, error) {
+	const most = 500
+	e, err := p.Nodes.Effective(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	t, _, err := parseConfig(e.JSON)
+	if err != nil {
+		return nil, nil // shown elsewhere as what it is: no JSON
+	}
+	var rows []views.EffectiveRow
+	for _, l := range t.leaves() {
+		if len(rows) == most {
+			break
+		}
+		row := views.EffectiveRow{Key: l.key, Value: l.value, Masked: secretKey.MatchString(l.key)}
+		if code, ok := strings.CutPrefix(e.Origin[l.top], "group:"); ok {
+			row.Origin = tree.name(code)
+		}
+		if row.Masked {
+			row.Value = ""
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// groupConfig is the owner for /console/groups/:group/config; a change concerns every node in it and below it.
+func (p *pages) groupConfig(c *gin.Context) (configOwner, error) {
+	g, err := p.Groups.ByCode(c.Request.Context(), c.Param("group"))
+	if err != nil {
+		return configOwner{}, err
+	}
+	states, tree, err := p.fleet(c.Request.Context())
+	if err != nil {
+		return configOwner{}, err
+	}
+	o := configOwner{
+		ConfigTarget: views.ConfigTarget{
+			Path: views.GroupPath(g.Code, "/config"), Title: tree.name(g.Code), Group: g.Code, Side: configSide(states, tree, "group:"+g.Code),
+		},
+		subject: "group " + g.Code, text: g.Config, revision: g.Revision,
+		set: func(ctx context.Context, e fleet.ConfigEdit) error {
+			_, err := p.Groups.SetConfig(ctx, g.Code, e)
+			return err
+		},
+		revisions: func(ctx context.Context, limit int) ([]fleet.Revision, error) {
+			return p.Groups.Revisions(ctx, g.Code, limit)
+		},
+	}
+	for _, s := range states {
+		if tree.holds(g.Code, s.node.Group) {
+			o.nodes++
+			o.instances += len(s.instances)
+		}
+	}
+	return o, nil
+}
+
+// configSide is the side list of all configurations.
+func configSide(states []nodeState, tree *groupTree, current string) views.ConfigSide {
+	m := views.ConfigSide{Current: current}
+	nodes := map[string][]views.ConfigLink{}
+	for _, s := range states {
+		nodes[s.node.Group] = append(nodes[s.node.Group], views.ConfigLink{
+			Key: "node:" + s.node.Name, Name: s.node.Name, Path: views.NodePath(s.node.Name, views.TabConfig), Revision: s.node.Revision,
+		})
+	}
+	for _, g := range tree.sorted {
+		m.Groups = append(m.Groups, views.ConfigGroup{
+			ConfigLink: views.ConfigLink{Key: "group:" + g.Code, Name: tree.name(g.Code), Path: views.GroupPath(g.Code, "/config"), Revision: g.Revision},
+			Depth:      g.depth, Nodes: capped(nodes[g.Code]), Open: current == "group:"+g.Code,
+		})
+	}
+	m.Loose = capped(nodes[""])
+	return m
+}
+
+// capped bounds a side list; the node list has them all.
+func capped(links []views.ConfigLink) []views.ConfigLink {
+	const most = 100
+	return links[:min(len(links), most)]
+}
+
+func unescape(s string) string {
+	out, err := url.QueryUnescape(s)
+	if err != nil {
+		return ""
+	}
+	return out
+}
+
+// mountGroups adds the group tree and the configurations of groups.
+func (p *pages) mountGroups(root *gin.RouterGroup) {
+	const add, edit, del = access.CodeGroups + "@ADD", access.CodeGroups + "@EDIT", access.CodeGroups + "@DELETE"
+	p.route(root, http.MethodGet, "/groups", p.listGroups, access.CodeGroups)
+	p.route(root, http.MethodGet, "/groups/new", p.newGroup, add)
+	p.form(root, http.MethodPost, "/groups", p.createGroup, add)
+	p.route(root, http.MethodGet, "/groups/:group", p.editGroup, access.CodeGroups)
+	p.form(root, http.MethodPut, "/groups/:group", p.saveGroup, edit)
+	p.form(root, http.MethodPost, "/groups/:group/delete", p.deleteGroup, del)
+	p.mountConfig(root, "/groups/:group/config", access.CodeGroups, edit, p.groupConfig)
+}

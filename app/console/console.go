@@ -1,0 +1,204 @@
+// Package console adapts the pages that admins see to the domain: one file a page or action, which reads the request,
+// calls one thing and renders.
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
+	"eruptcloud/app/registry"
+	"eruptcloud/app/web"
+	"eruptcloud/nodeagent/wire"
+	"eruptcloud/proxy"
+	"eruptcloud/static"
+)
+
+// Nodes are the profiles (fleet.Nodes).
+type Nodes interface {
+	ByName(ctx context.Context, name string) (fleet.Node, error)
+	All(ctx context.Context) ([]fleet.Node, error)
+	Create(ctx context.Context, n fleet.NewNode) (fleet.Node, string, error)
+	Update(ctx context.Context, name string, p fleet.NodePatch) (fleet.Node, error)
+	Delete(ctx context.Context, name, by string) error
+	Token(ctx context.Context, name string) (string, error)
+	SetConfig(ctx context.Context, name string, e fleet.ConfigEdit) (fleet.Node, error)
+	Revisions(ctx context.Context, name string, limit int) ([]fleet.Revision, error)
+	Effective(ctx context.Context, name string) (fleet.Effective, error)
+}
+
+// Groups are the group tree (fleet.Groups).
+type Groups interface {
+	ByCode(ctx context.Context, code string) (fleet.Group, error)
+	List(ctx context.Context) ([]fleet.Group, error)
+	Create(ctx context.Context, n fleet.NewGroup) (fleet.Group, error)
+	Update(ctx context.Context, code string, p fleet.GroupPatch) (fleet.Group, error)
+	Delete(ctx context.Context, code, by string) error
+	SetConfig(ctx context.Context, code string, e fleet.ConfigEdit) (fleet.Group, error)
+	Revisions(ctx context.Context, code string, limit int) ([]fleet.Revision, error)
+}
+
+// Holds keep addresses out of routing (fleet.Holds).
+type Holds interface {
+	Set(ctx context.Context, h fleet.Hold) (fleet.Hold, error)
+	Lift(ctx context.Context, node, location, by string) error
+	Of(ctx context.Context, node string) ([]fleet.Hold, error)
+	Held(node, location string) (fleet.Hold, bool)
+}
+
+// Registry knows who is alive (registry.Registry).
+type Registry interface {
+	View() *registry.View
+	LastHeartbeats(ctx context.Context, keys ...registry.Key) ([]time.Time, error)
+	Conflicts(node string) []registry.Conflict
+	Remove(ctx context.Context, k registry.Key, why registry.Reason) error
+	Listen(func([]registry.Change))
+}
+
+// Caller speaks to nodes on behalf of a user (proxy.Caller).
+type Caller interface {
+	Log(ctx context.Context, c proxy.LogCall) ([]wire.LogLine, error)
+}
+
+// Users are the accounts (access.Users).
+type Users interface {
+	ByAccount(ctx context.Context, account string) (access.User, error)
+	List(ctx context.Context, f access.UserFilter) ([]access.User, int, error)
+	Create(ctx context.Context, n access.NewUser) (access.User, error)
+	Update(ctx context.Context, account string, p access.UserPatch) (access.User, error)
+	Delete(ctx context.Context, account string, by access.Actor) error
+	ChangePassword(ctx context.Context, account, old, new string) error
+}
+
+// Roles are the roles (access.Roles).
+type Roles interface {
+	ByCode(ctx context.Context, code string) (access.Role, error)
+	List(ctx context.Context) ([]access.Role, error)
+	Create(ctx context.Context, n access.NewRole) (access.Role, error)
+	Update(ctx context.Context, code string, p access.RolePatch) (access.Role, error)
+	Delete(ctx context.Context, code string) error
+}
+
+// Menus are the menus and permissions (access.Menus).
+type Menus interface {
+	All(ctx context.Context) ([]access.Menu, error)
+}
+
+// Login checks passwords (access.Login).
+type Login interface {
+	Attempt(ctx context.Context, a access.Attempt) (access.Session, error)
+}
+
+// Sessions are the logins that are still good (access.Sessions).
+type Sessions interface {
+	Logout(ctx context.Context, token string) error
+	EndAll(ctx context.Context, account string) error
+	Of(ctx context.Context, account string) ([]access.Session, error)
+}
+
+// Audit is the operation log (access.Audit).
+type Audit interface {
+	Record(e access.Entry)
+	List(ctx context.Context, f access.AuditFilter) ([]access.Entry, int, error)
+}
+
+// Options of Mount. All interfaces are required.
+type Options struct {
+	Nodes    Nodes
+	Groups   Groups
+	Holds    Holds
+	Registry Registry
+	Caller   Caller
+	Users    Users
+	Roles    Roles
+	Menus    Menus
+	Login    Login
+	Sessions Sessions
+	Audit    Audit
+	// Listen registers for changes of profiles, groups and holds (fleet.Fleet.Listen).
+	Listen func(func(kind, id string))
+	// Server is the address of this server as nodes reach it, with its base path; empty: as the browser sees it.
+	Server string
+	// Done ends when the process stops: open event streams end with it. Nil: never.
+	Done <-chan struct{}
+	Now  func() time.Time
+}
+
+// pages holds what all handlers of the console need.
+type pages struct {
+	Options
+	shell *web.Shell
+	live  *hub
+}
+
+// Mount adds the console and the static files to the shell's router.
+func Mount(shell *web.Shell, o Options) error {
+	if o.Nodes == nil || o.Groups == nil || o.Holds == nil || o.Registry == nil || o.Caller == nil || o.Users == nil ||
+		o.Roles == nil || o.Menus == nil || o.Login == nil || o.Sessions == nil || o.Audit == nil {
+		return errors.New("console: an interface of Options is missing")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	p := &pages{Options: o, shell: shell, live: newHub()}
+	o.Registry.Listen(p.live.registryChanged)
+	if o.Listen != nil {
+		o.Listen(p.live.fleetChanged)
+	}
+	e := shell.Engine()
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		e.Handle(method, static.Prefix+"*file", gin.WrapH(static.Handler()))
+	}
+	root := e.Group("/console", compress)
+	p.mountEntry(root)
+	p.mountNodes(root)
+	p.mountGroups(root)
+	p.mountAccess(root)
+	p.mountLive(root)
+	return nil
+}
+
+// route adds a route whose viewers need one of the codes; without codes any session will do.
+func (p *pages) route(g *gin.RouterGroup, method, path string, h func(*gin.Context) error, codes ...string) {
+	g.Handle(method, path, p.shell.RequireCookie(codes...), p.shell.Handle(h))
+}
+
+// form adds a route that changes something: forms send POST, scripts may say what they mean.
+func (p *pages) form(g *gin.RouterGroup, method, path string, h func(*gin.Context) error, codes ...string) {
+	p.route(g, http.MethodPost, path, h, codes...)
+	if method != http.MethodPost {
+		p.route(g, method, path, h, codes...)
+	}
+}
+
+// record writes one line of the audit trail about what a handler just did, or failed to do; it returns err.
+func (p *pages) record(c *gin.Context, action, subject string, err error) error {
+	e := web.AuditEntry(c, action, subject)
+	e.Took = p.Now().Sub(e.At)
+	if err != nil {
+		e.OK, e.Error = false, fault.Of(err).Message()
+	}
+	p.Audit.Record(e)
+	return err
+}
+
+// viewer is the session of the request; RequireCookie has let it in.
+func viewer(c *gin.Context) *access.Session { return web.SessionFrom(c) }
+
+// actor is the viewer as access asks for him.
+func actor(c *gin.Context) access.Actor {
+	v := viewer(c)
+	return access.Actor{Account: v.Account, Admin: v.Admin}
+}
+
+// isFragment reports whether htmx or the live script asks for a part of a page.
+func isFragment(c *gin.Context) bool {
+	h := c.Request.Header
+	return h.Get("HX-Request") == "true" && h.Get("HX-Boosted") != "true" && h.Get("HX-History-Restore-Request") != "true"
+}

@@ -1,0 +1,157 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/fault"
+	"eruptcloud/app/web"
+	"eruptcloud/views"
+)
+
+// mountEntry adds what needs no right: the way in, the way out, the look.
+func (p *pages) mountEntry(root *gin.RouterGroup) {
+	root.GET("", p.shell.Handle(func(c *gin.Context) error { return web.Redirect(c, "/console/") }))
+	p.route(root, http.MethodGet, "/", p.home)
+	root.GET("/login", p.shell.Handle(p.loginPage))
+	root.POST("/login", p.shell.Handle(p.login))
+	root.POST("/logout", p.shell.Handle(p.logout))
+	root.POST("/look", p.shell.Handle(p.look))
+	p.route(root, http.MethodGet, "/me", p.me)
+	p.form(root, http.MethodPost, "/me/password", p.changePassword)
+	p.form(root, http.MethodPost, "/me/logout-all", p.logoutAll)
+}
+
+// home handles GET /console/: the first page that the viewer may open.
+func (p *pages) home(c *gin.Context) error {
+	v := viewer(c)
+	for _, h := range []struct{ code, path string }{
+		{access.CodeNodes, "/console/nodes"}, {"", "/console/pages"},
+	} {
+		if h.code == "" || v.Holds(h.code) {
+			return web.Redirect(c, h.path)
+		}
+	}
+	return nil
+}
+
+// loginPage handles GET /console/login.
+func (p *pages) loginPage(c *gin.Context) error {
+	return p.showLogin(c, views.LoginForm{Next: c.Query("next"), Ended: c.Query("next") != "" && p.shell.CookieToken(c.Request) != ""})
+}
+
+// login handles POST /console/login. There is no token in the form that could grow old: cross-site posts are refused at the
+// front door, so a page that was open overnight logs in at the first try (S89).
+func (p *pages) login(c *gin.Context) error {
+	m := views.LoginForm{Account: text(c, "account"), Next: c.PostForm("next")}
+	s, err := p.Login.Attempt(c.Request.Context(), access.Attempt{
+		Account: m.Account, Password: c.PostForm("password"), Address: web.ClientIP(c.Request), Agent: c.Request.UserAgent(),
+	})
+	switch f := fault.Of(err); {
+	case err == nil:
+		if err := p.shell.WriteSession(c, s.Token); err != nil {
+			return err
+		}
+		return web.Redirect(c, web.SafeNext(m.Next))
+	case f.Code == fault.Unauthenticated, f.Code == fault.TooMany, f.Code == fault.Invalid:
+		c.Status(f.Code.Status())
+		m.Message = views.Translate(views.FrameOf(c.Request.Context()).Lang, f.Format, f.Args...)
+		return p.showLogin(c, m)
+	}
+	return err
+}
+
+func (p *pages) showLogin(c *gin.Context, m views.LoginForm) error {
+	m.Next, m.Server = web.SafeNext(m.Next), web.Origin(c.Request)+web.Base(c.Request)
+	return web.Render(c, views.LoginPage(m))
+}
+
+// logout handles POST /console/logout: the session ends everywhere, and the browser forgets its cookie and its pages.
+func (p *pages) logout(c *gin.Context) error {
+	if token := p.shell.CookieToken(c.Request); token != "" {
+		if err := p.Sessions.Logout(c.Request.Context(), token); err != nil {
+			return err
+		}
+	}
+	p.shell.ClearSession(c)
+	c.Header("Clear-Site-Data", `"cache", "storage"`)
+	return web.Redirect(c, web.LoginPath)
+}
+
+// look handles POST /console/look: language, theme, header, side list, clock zone, each a cookie.
+func (p *pages) look(c *gin.Context) error {
+	for _, k := range []struct {
+		field, cookie string
+		values        []string
+	}{
+		{"lang", web.LangCookie, views.Langs}, {"theme", web.ThemeCookie, []string{"light", "dark", "system"}},
+		{"header", web.HeaderCookie, []string{"short", "full"}}, {"side", web.SideCookie, []string{"hidden", "shown"}},
+	} {
+		if v := c.PostForm(k.field); slices.Contains(k.values, v) {
+			http.SetCookie(c.Writer, &http.Cookie{
+				Name: k.cookie, Value: v, Path: cookiePath(c), MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode,
+			})
+		}
+	}
+	return web.Redirect(c, views.BackPath(c.PostForm("back"))) // unlike SafeNext it may lead back to the sign-in page
+}
+
+// me handles GET /console/me.
+func (p *pages) me(c *gin.Context) error { return p.showMe(c, nil) }
+
+// changePassword handles POST /console/me/password.
+func (p *pages) changePassword(c *gin.Context) error {
+	v := viewer(c)
+	if c.PostForm("new") != c.PostForm("again") {
+		return p.showMe(c, fault.New(fault.Invalid, "the two new passwords differ").Field("again", "the two new passwords differ"))
+	}
+	err := p.Users.ChangePassword(c.Request.Context(), v.Account, c.PostForm("old"), c.PostForm("new"))
+	if err := p.record(c, "password.change", v.Account, err); err != nil {
+		return p.showMe(c, err)
+	}
+	return p.back(c, "/console/me", "password")
+}
+
+// logoutAll handles POST /console/me/logout-all.
+func (p *pages) logoutAll(c *gin.Context) error {
+	err := p.Sessions.EndAll(c.Request.Context(), viewer(c).Account)
+	if err := p.record(c, "session.end_all", viewer(c).Account, err); err != nil {
+		return err
+	}
+	p.shell.ClearSession(c)
+	return web.Redirect(c, web.LoginPath)
+}
+
+func (p *pages) showMe(c *gin.Context, refused error) error {
+	fields, err := formFault(c, refused)
+	if err != nil {
+		return err
+	}
+	if e := fields.Errors["password"]; e != "" { // access names its field after the account's, this form has two
+		fields.Errors["new"] = e
+		delete(fields.Errors, "password")
+	}
+	v := viewer(c)
+	logins, err := p.Sessions.Of(c.Request.Context(), v.Account)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, views.MyPage(views.MePage{
+		Fields: fields, Account: v.Account, Name: v.Name, Admin: v.Admin, Roles: v.Roles, Sessions: sessionRows(logins, v.Token), Said: said(c),
+	}))
+}
+
+// sessionRows never holds a token: a session is told by when and where it began.
+func sessionRows(all []access.Session, current string) []views.SessionRow {
+	out := make([]views.SessionRow, 0, len(all))
+	for _, s := range all {
+		out = append(out, views.SessionRow{
+			Created: s.Created, Expires: s.Expires, Address: s.Address, Agent: s.Agent, Current: current != "" && s.Token == current,
+		})
+	}
+	slices.SortFunc(out, func(a, b views.SessionRow) int { return b.Created.Compare(a.Created) })
+	return out
+}

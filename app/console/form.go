@@ -1,0 +1,106 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"eruptcloud/app/fault"
+	"eruptcloud/app/web"
+	"eruptcloud/views"
+)
+
+// text reads a field of a form without the blanks around it.
+func text(c *gin.Context, name string) string { return strings.TrimSpace(c.PostForm(name)) }
+
+// list reads names that are separated by commas, in either script, or line ends.
+func list(s string) []string {
+	var out []string
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",，、;\n\r", r) }) {
+		if part = strings.TrimSpace(part); part != "" && !slices.Contains(out, part) {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// formFault turns a refusal that the person at the form can put right into messages at its fields, with status 422; any
+// other error comes back as it is. Nil is an untouched form.
+func formFault(c *gin.Context, refused error) (views.Fields, error) {
+	if refused == nil {
+		return views.Fields{}, nil
+	}
+	f := fault.Of(refused)
+	switch {
+	case f.Code == fault.Invalid, f.Code == fault.Forbidden && len(f.Fields) > 0:
+		c.Status(http.StatusUnprocessableEntity)
+	case f.Code == fault.Conflict:
+		c.Status(http.StatusConflict)
+	default:
+		return views.Fields{}, refused
+	}
+	lang := views.FrameOf(c.Request.Context()).Lang
+	out := views.Fields{Errors: map[string]string{}}
+	for name, message := range f.Fields {
+		out.Errors[name] = views.Translate(lang, message)
+		if message == f.Message() {
+			out.Errors[name] = views.Translate(lang, f.Format, f.Args...)
+		}
+	}
+	if len(out.Errors) == 0 {
+		out.Message = views.Translate(lang, f.Format, f.Args...)
+	}
+	return out, nil
+}
+
+// saidWords are the messages that a page may show about the request before it; the address carries only their names.
+var saidWords = []string{
+	"saved", "created", "deleted", "enabled", "disabled", "held", "lifted", "removed", "published", "moved", "password",
+	"ended", "unchanged",
+}
+
+// said is the message that the address asks for.
+func said(c *gin.Context) string {
+	word := c.Query("said")
+	if !slices.Contains(saidWords, word) {
+		return ""
+	}
+	return views.T(c.Request.Context(), "said."+word)
+}
+
+// back returns to a page of the console, with a message.
+func (p *pages) back(c *gin.Context, path, word string) error {
+	path = web.SafeNext(path)
+	path, query, _ := strings.Cut(path, "?")
+	params := []string{"said", word}
+	for pair := range strings.SplitSeq(query, "&") {
+		key, value, _ := strings.Cut(pair, "=")
+		if key != "" && key != "said" {
+			params = append(params, unescape(key), unescape(value))
+		}
+	}
+	return web.Redirect(c, path, params...)
+}
+
+// server is the address of this server, with its base path, as nodes reach it.
+func (p *pages) server(c *gin.Context) string {
+	if p.Server != "" {
+		return strings.TrimSuffix(p.Server, "/")
+	}
+	return web.Origin(c.Request) + web.Base(c.Request)
+}
+
+// snippet is what connects an instance of a node; without a token it is masked.
+func (p *pages) snippet(c *gin.Context, node, token string) views.SnippetModel {
+	return views.SnippetModel{Node: node, Server: p.server(c), Token: token}
+}
+
+// cookiePath is where our cookies are valid: below the base path only, so that two installations keep theirs apart.
+func cookiePath(c *gin.Context) string {
+	if base := web.Base(c.Request); base != "" {
+		return base
+	}
+	return "/"
+}

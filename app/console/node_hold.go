@@ -1,0 +1,87 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
+	"eruptcloud/app/registry"
+	"eruptcloud/app/web"
+	"eruptcloud/views"
+)
+
+// holdInstance handles PUT /console/nodes/:node/hold: all addresses of an instance leave routing until they are lifted.
+func (p *pages) holdInstance(c *gin.Context) error {
+	name, id := c.Param("node"), c.PostForm("instance")
+	in, err := p.instance(name, id)
+	if err != nil {
+		return err
+	}
+	for _, l := range in.Locations {
+		_, err := p.Holds.Set(c.Request.Context(), fleet.Hold{
+			Node: in.NodeName, Location: l, Reason: text(c, "reason"), Account: viewer(c).Account, Created: p.Now(),
+		})
+		if err := p.record(c, "instance.hold", name+" "+l, err); err != nil {
+			return err
+		}
+	}
+	return p.afterInstance(c, name, "held")
+}
+
+// liftHold handles POST /console/nodes/:node/hold/lift.
+func (p *pages) liftHold(c *gin.Context) error {
+	name, location := c.Param("node"), c.PostForm("location")
+	err := p.Holds.Lift(c.Request.Context(), name, location, viewer(c).Account)
+	if fault.Is(err, fault.NotFound) {
+		err = nil // somebody was faster, and the wish is fulfilled
+	}
+	if err := p.record(c, "instance.lift", name+" "+location, err); err != nil {
+		return err
+	}
+	return p.afterInstance(c, name, "lifted")
+}
+
+// removeInstance handles POST /console/nodes/:node/instances/remove. The page has said that a living instance returns.
+func (p *pages) removeInstance(c *gin.Context) error {
+	name, id := c.Param("node"), c.PostForm("instance")
+	in, err := p.instance(name, id)
+	if err != nil {
+		return err
+	}
+	err = p.Registry.Remove(c.Request.Context(), in.Key, registry.Admin)
+	if err := p.record(c, "instance.remove", name+" "+id, err); err != nil {
+		return err
+	}
+	return p.afterInstance(c, name, "removed")
+}
+
+// instance finds a registered instance of a node.
+func (p *pages) instance(node, id string) (registry.Instance, error) {
+	all := p.Registry.View().Node(node)
+	i := slices.IndexFunc(all, func(in registry.Instance) bool { return in.ID == id })
+	if i < 0 {
+		return registry.Instance{}, fault.New(fault.NotFound, "instance %q of %q is not registered any more", id, node)
+	}
+	return all[i], nil
+}
+
+// afterInstance answers with the instance table, or leads back to the page that showed it.
+func (p *pages) afterInstance(c *gin.Context, name, word string) error {
+	if !isFragment(c) {
+		return web.Redirect(c, views.NodePath(name, views.TabInstances), "said", word)
+	}
+	tab := views.TabInstances
+	if u, err := url.Parse(c.GetHeader("HX-Current-URL")); err == nil &&
+		u.Path == web.Base(c.Request)+"/console/nodes/"+name {
+		tab = views.TabOverview
+	}
+	n, err := p.nodePage(c, tab)
+	if err != nil {
+		return err
+	}
+	sayAloud(c, views.T(c.Request.Context(), "said."+word))
+	return p.renderInstances(c, n)
+}

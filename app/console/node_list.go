@@ -1,0 +1,372 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/registry"
+	"eruptcloud/app/web"
+	"eruptcloud/views"
+)
+
+func (p *pages) mountNodes(root *gin.RouterGroup) {
+	const (
+		add, edit, del = access.CodeNodes + "@ADD", access.CodeNodes + "@EDIT", access.CodeNodes + "@DELETE"
+	)
+	p.route(root, http.MethodGet, "/nodes", p.listNodes, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/new", p.newNode, add)
+	p.form(root, http.MethodPost, "/nodes", p.createNode, add)
+	p.route(root, http.MethodGet, "/nodes/:node", p.nodeOverview, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/instances", p.nodeInstances, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/pages", p.nodePages, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/settings", p.nodeSettings, access.CodeNodes)
+	p.form(root, http.MethodPut, "/nodes/:node/settings", p.saveNode, edit)
+	p.form(root, http.MethodPut, "/nodes/:node/enabled", p.enableNode, edit)
+	p.form(root, http.MethodPost, "/nodes/:node/delete", p.deleteNode, del)
+	p.form(root, http.MethodPost, "/nodes/:node/token", p.showToken, access.CodeViewToken)
+	p.form(root, http.MethodPut, "/nodes/:node/hold", p.holdInstance, access.CodeManageNodes)
+	p.form(root, http.MethodPost, "/nodes/:node/hold/lift", p.liftHold, access.CodeManageNodes)
+	p.form(root, http.MethodPost, "/nodes/:node/instances/remove", p.removeInstance, access.CodeManageNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/log", p.nodeLog, access.CodeNodeLog)
+	p.route(root, http.MethodGet, "/nodes/:node/log/lines", p.logLines, access.CodeNodeLog)
+	p.route(root, http.MethodGet, "/nodes/:node/log/text", p.logText, access.CodeNodeLog)
+	p.mountConfig(root, "/nodes/:node/config", access.CodeNodes, edit, p.nodeConfig)
+}
+
+// sizeCookie remembers how many rows a viewer likes on a page.
+const (
+	sizeCookie  = "ec_size"
+	defaultSize = 50
+)
+
+// listNodes handles GET /console/nodes.
+func (p *pages) listNodes(c *gin.Context) error {
+	ctx := c.Request.Context()
+	q := views.ParseNodeQuery(c.Request.URL.Query())
+	remembered := pageSize(c, &q.Size)
+	states, tree, err := p.fleet(ctx)
+	if err != nil {
+		return err
+	}
+	m := nodeList(states, tree, q, remembered)
+	if err := p.addBeats(ctx, &m, states); err != nil {
+		return err
+	}
+	m.Said, m.Server, m.Swapped = said(c), p.server(c), isFragment(c)
+	return web.Render(c, views.NodeListPage(m), views.NodesListFragment, views.NodesHeadFragment, views.SideFragment, views.NavNodesFragment)
+}
+
+// pageSize settles how many rows a page has: what the address asks for, which is then remembered, or what was remembered.
+func pageSize(c *gin.Context, asked *int) int {
+	if slices.Contains(views.PageSizes, *asked) {
+		http.SetCookie(c.Writer, &http.Cookie{
+			Name: sizeCookie, Value: strconv.Itoa(*asked), Path: cookiePath(c), MaxAge: 365 * 24 * 3600,
+			SameSite: http.SameSiteLaxMode, HttpOnly: true,
+		})
+		return *asked
+	}
+	*asked = 0
+	if v, err := c.Cookie(sizeCookie); err == nil {
+		if n, err := strconv.Atoi(v); err == nil && slices.Contains(views.PageSizes, n) {
+			return n
+		}
+	}
+	return defaultSize
+}
+
+// fleet judges all nodes and reads the group tree.
+func (p *pages) fleet(ctx context.Context) ([]nodeState, *groupTree, error) {
+	nodes, err := p.Nodes.All(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	groups, err := p.Groups.List(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return judgeAll(nodes, p.Registry.View(), p.Holds.Held), newGroupTree(groups), nil
+}
+
+// nodeList is the list's model; heartbeats are still missing in it.
+func nodeList(states []nodeState, tree *groupTree, q views.NodeQuery, size int) views.NodeList {
+	m := views.NodeList{Fleet: fleetOf(states), Filter: q, Side: groupSide(states, tree, q)}
+	for _, s := range states {
+		m.Instances += len(s.instances)
+		m.UpCount += s.up
+	}
+	found := slices.DeleteFunc(slices.Clone(states), func(s nodeState) bool { return !matches(s, q, tree) })
+	m.Matches = len(found)
+	m.Chips = chips(states, tree, q)
+	counts := groupCounts(found)
+	sortNodes(found, counts, tree, q.Flat)
+	m.Pager = views.Paged(q.Page, size, len(found), func(page, n int) string { return q.At(page, n).Path() })
+	m.Filter.Page = m.Pager.Page
+	page := found[min(m.Pager.From()-1, len(found)):m.Pager.To()]
+	m.Groups = grouped(page, counts, tree, q.Flat)
+	return m
+}
+
+// fleetOf counts the states and finds the node to look at first: the worst, of those a core node, of those the one with most
+// instances out of routing, of those the first by name.
+func fleetOf(states []nodeState) views.Fleet {
+	f := views.Fleet{Nodes: len(states), Count: map[views.StateKind]int{}}
+	var first *nodeState
+	for i, s := range states {
+		f.Count[s.kind]++
+		if s.kind == views.StateUp && s.up == len(s.instances) || s.kind.Dim() {
+			continue
+		}
+		if first == nil || cmp.Or(cmp.Compare(s.kind.Rank(), first.kind.Rank()), cmp.Compare(boolRank(s.node.Core), boolRank(first.node.Core)),
+			cmp.Compare(missing(*first), missing(s)), cmp.Compare(s.node.Name, first.node.Name)) < 0 {
+			first = &states[i]
+		}
+	}
+	if first != nil {
+		f.First = first.node.Name
+	}
+	return f
+}
+
+// boolRank puts true first.
+func boolRank(b bool) int {
+	if b {
+		return 0
+	}
+	return 1
+}
+
+func matches(s nodeState, q views.NodeQuery, tree *groupTree) bool {
+	if len(q.States) > 0 && !slices.Contains(q.States, string(s.kind)) {
+		return false
+	}
+	if q.Enabled != "" && (q.Enabled == "1") != s.node.Enabled {
+		return false
+	}
+	if len(q.Groups) > 0 && !slices.ContainsFunc(q.Groups, func(code string) bool { return tree.holds(code, s.node.Group) }) {
+		return false
+	}
+	if len(q.Versions) > 0 && !slices.ContainsFunc(s.versions(), func(v views.VersionCount) bool {
+		return slices.Contains(q.Versions, v.Version)
+	}) {
+		return false
+	}
+	return q.Text == "" || s.mentions(q.Text, tree)
+}
+
+// mentions reports whether every word of a search occurs somewhere in what is known of a node.
+func (s nodeState) mentions(text string, tree *groupTree) bool {
+	hay := []string{s.node.Name, s.node.Display, s.node.Group, tree.name(s.node.Group), s.node.Remark}
+	hay = append(hay, s.node.Duty...)
+	for _, i := range s.instances {
+		hay = append(hay, i.ID)
+		hay = append(hay, i.Locations...)
+		if i.Node != nil {
+			hay = append(hay, i.Node.Version)
+		}
+	}
+	all := strings.ToLower(strings.Join(hay, "\n"))
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		if !strings.Contains(all, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// chips are the filters that the list offers, with how many nodes each would show.
+func chips(states []nodeState, tree *groupTree, q views.NodeQuery) []views.FilterChip {
+	groups, versions := map[string]int{}, map[string]int{}
+	enabled := 0
+	for _, s := range states {
+		groups[orNone(s.node.Group)]++
+		for _, v := range s.versions() {
+			versions[v.Version]++
+		}
+		if s.node.Enabled {
+			enabled++
+		}
+	}
+	var out []views.FilterChip
+	add := func(kind, value, name string, label views.Say, n int) {
+		out = append(out, views.FilterChip{
+			Kind: kind, Name: name, Label: label, Count: n, On: q.Has(kind, value), Path: q.Toggled(kind, value).Path(),
+		})
+	}
+	for _, s := range q.States {
+		add("state", s, "", views.Sayf(views.StateKind(s).Key()), countState(states, s))
+	}
+	for _, code := range tree.order() {
+		if groups[code] > 0 || q.Has("group", code) {
+			add("group", code, tree.name(code), views.Say{}, groups[code])
+		}
+	}
+	if groups["-"] > 0 && len(groups) > 1 || q.Has("group", "-") {
+		add("group", "-", "", views.Sayf("nodes.no_group"), groups["-"])
+	}
+	for _, v := range sortedVersions(versions, q.Versions) {
+		add("version", v, v, views.Say{}, versions[v])
+	}
+	add("enabled", "1", "", views.Sayf("nodes.enabled"), enabled)
+	if enabled < len(states) {
+		add("enabled", "0", "", views.Sayf("nodes.disabled"), len(states)-enabled)
+	}
+	return out
+}
+
+func countState(states []nodeState, kind string) int {
+	n := 0
+	for _, s := range states {
+		if string(s.kind) == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// sortedVersions are those that run, most frequent first, and those that are filtered for but run nowhere.
+func sortedVersions(counts map[string]int, wanted []string) []string {
+	var out []string
+	for v := range counts {
+		out = append(out, v)
+	}
+	for _, v := range wanted {
+		if counts[v] == 0 {
+			out = append(out, v)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(b, a)) })
+	return out
+}
+
+func orNone(group string) string {
+	if group == "" {
+		return "-"
+	}
+	return group
+}
+
+// groupCounts counts the states in each group.
+func groupCounts(states []nodeState) map[string]map[views.StateKind]int {
+	out := map[string]map[views.StateKind]int{}
+	for _, s := range states {
+		g := out[s.node.Group]
+		if g == nil {
+			g = map[views.StateKind]int{}
+			out[s.node.Group] = g
+		}
+		g[s.kind]++
+	}
+	return out
+}
+
+// sortNodes puts the worst first: groups by their worst node, nodes within them; flat ignores groups. Nodes without a
+// group come last among equals.
+func sortNodes(states []nodeState, counts map[string]map[views.StateKind]int, tree *groupTree, flat bool) {
+	worst := map[string]int{}
+	for g, c := range counts {
+		worst[g] = worstOf(c).Rank()
+	}
+	slices.SortFunc(states, func(a, b nodeState) int {
+		own := cmp.Or(cmp.Compare(a.kind.Rank(), b.kind.Rank()), cmp.Compare(missing(b), missing(a)),
+			cmp.Compare(a.node.Name, b.node.Name))
+		if flat || a.node.Group == b.node.Group {
+			return own
+		}
+		return cmp.Or(cmp.Compare(worst[a.node.Group], worst[b.node.Group]),
+			cmp.Compare(tree.place(a.node.Group), tree.place(b.node.Group)), own)
+	})
+}
+
+// missing is the number of instances that are not in routing.
+func missing(s nodeState) int { return len(s.instances) - s.up }
+
+func worstOf(c map[views.StateKind]int) views.StateKind {
+	worst := views.StateUp
+	for k, n := range c {
+		if n > 0 && k.Rank() < worst.Rank() {
+			worst = k
+		}
+	}
+	return worst
+}
+
+// grouped cuts one page of sorted nodes into its groups.
+func grouped(page []nodeState, counts map[string]map[views.StateKind]int, tree *groupTree, flat bool) []views.NodeGroup {
+	var out []views.NodeGroup
+	for i, s := range page {
+		if i == 0 || !flat && s.node.Group != page[i-1].node.Group {
+			g := views.NodeGroup{Flat: flat}
+			if !flat {
+				g.Code, g.Name, g.Count = s.node.Group, tree.name(s.node.Group), counts[s.node.Group]
+				for _, n := range g.Count {
+					g.Nodes += n
+				}
+			}
+			out = append(out, g)
+		}
+		last := &out[len(out)-1]
+		last.Rows = append(last.Rows, s.row(tree.name(s.node.Group), time.Time{}))
+	}
+	return out
+}
+
+// addBeats asks for the heartbeats of the rows that are shown, in one go.
+func (p *pages) addBeats(ctx context.Context, m *views.NodeList, states []nodeState) error {
+	byName := make(map[string]nodeState, len(states))
+	for _, s := range states {
+		byName[s.node.Name] = s
+	}
+	var keys []registry.Key
+	for _, g := range m.Groups {
+		for _, r := range g.Rows {
+			keys = append(keys, byName[r.Name].keys()...)
+		}
+	}
+	beats, err := p.beats(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for _, g := range m.Groups {
+		for i := range g.Rows {
+			g.Rows[i].Beat = newestBeat(byName[g.Rows[i].Name], beats)
+		}
+	}
+	return nil
+}
+
+// beats returns when each instance was last heard.
+func (p *pages) beats(ctx context.Context, keys []registry.Key) (map[registry.Key]time.Time, error) {
+	out := make(map[registry.Key]time.Time, len(keys))
+	if len(keys) == 0 {
+		return out, nil
+	}
+	times, err := p.Registry.LastHeartbeats(ctx, keys...)
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range keys {
+		if i < len(times) {
+			out[k] = times[i]
+		}
+	}
+	return out, nil
+}
+
+// newestBeat is the last sign of life of a node. A draining instance does not count: its lease ends when its drain does.
+func newestBeat(s nodeState, beats map[registry.Key]time.Time) time.Time {
+	var newest time.Time
+	for _, i := range s.instances {
+		if t := beats[i.Key]; i.kind != views.StateDraining && t.After(newest) {
+			newest = t
+		}
+	}
+	return newest
+}

@@ -1,0 +1,222 @@
+package console
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"eruptcloud/app/fleet"
+	"eruptcloud/app/registry"
+	"eruptcloud/app/web"
+	"eruptcloud/views"
+)
+
+// Bounds of what one page shows.
+const (
+	maxNeighbours    = 60  // nodes in the side list
+	instancesPerPage = 50  // rows of the instance table
+	maxOverviewPages = 12  // pages named on the overview
+	maxListedPages   = 500 // pages on their own tab
+)
+
+// nodePage is what all tabs of one node start from.
+type nodePage struct {
+	state nodeState
+	head  views.NodeHead
+	tree  *groupTree
+	beats registryBeats
+	holds []fleet.Hold
+}
+
+// nodeOverview handles GET /console/nodes/:node.
+func (p *pages) nodeOverview(c *gin.Context) error {
+	n, err := p.nodePage(c, views.TabOverview)
+	if err != nil {
+		return err
+	}
+	erupts := n.state.erupts()
+	m := views.NodeOverview{
+		NodeInstances: p.instances(c, n), Node: factsOf(n.state.node, n.tree), Connect: p.snippet(c, n.state.node.Name, ""),
+		Erupts: pageLinks(c, n.state.node.Name, erupts[:min(len(erupts), maxOverviewPages)]),
+	}
+	return web.Render(c, views.NodeOverviewPage(m), views.NodeHeadFragment, views.NodeFactsFragment,
+		views.NodeInstancesFragment, views.SideFragment, views.NavNodesFragment)
+}
+
+// nodeInstances handles GET /console/nodes/:node/instances.
+func (p *pages) nodeInstances(c *gin.Context) error {
+	n, err := p.nodePage(c, views.TabInstances)
+	if err != nil {
+		return err
+	}
+	return p.renderInstances(c, n)
+}
+
+func (p *pages) renderInstances(c *gin.Context, n nodePage) error {
+	return web.Render(c, views.NodeInstancesPage(p.instances(c, n)), views.NodeInstancesFragment, views.NodeHeadFragment,
+		views.SideFragment, views.NavNodesFragment)
+}
+
+// nodePages handles GET /console/nodes/:node/pages.
+func (p *pages) nodePages(c *gin.Context) error {
+	n, err := p.nodePage(c, views.TabPages)
+	if err != nil {
+		return err
+	}
+	erupts := n.state.erupts()
+	m := views.NodePages{
+		NodeHead: n.head, Modules: n.state.modules(),
+		Links: pageLinks(c, n.state.node.Name, erupts[:min(len(erupts), maxListedPages)]),
+	}
+	return web.Render(c, views.NodePagesPage(m), views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
+}
+
+// nodePage reads the node of the address and judges it and its neighbours. fault.NotFound if there is no such node.
+func (p *pages) nodePage(c *gin.Context, tab string) (nodePage, error) {
+	ctx := c.Request.Context()
+	node, err := p.Nodes.ByName(ctx, c.Param("node"))
+	if err != nil {
+		return nodePage{}, err
+	}
+	states, tree, err := p.fleet(ctx)
+	if err != nil {
+		return nodePage{}, err
+	}
+	view := p.Registry.View()
+	// Judged from the profile just read, not from the list's copy of it, which may be seconds old.
+	n := nodePage{state: judgeAll([]fleet.Node{node}, view, p.Holds.Held)[0], tree: tree}
+	if n.beats, err = p.heard(ctx, n.state); err != nil {
+		return nodePage{}, err
+	}
+	if n.holds, err = p.Holds.Of(ctx, node.Name); err != nil {
+		return nodePage{}, err
+	}
+	row := n.state.row(tree.name(node.Group), n.beats.newest(n.state))
+	n.head = views.NodeHead{
+		NodeRow: row, Tab: tab, Side: neighbours(states, tree, node, tab), Pages: len(n.state.erupts()), Rev: node.Revision,
+		Left: n.state.departure(), Holds: holdViews(n.holds), Said: said(c), Server: p.server(c),
+	}
+	return n, nil
+}
+
+// neighbours are the nodes of the same group, worst first; the node itself is always among them.
+func neighbours(states []nodeState, tree *groupTree, node fleet.Node, tab string) views.NodeSideModel {
+	m := views.NodeSideModel{Group: node.Group, GroupName: tree.name(node.Group), Current: node.Name, Sub: tab}
+	own := slices.DeleteFunc(slices.Clone(states), func(s nodeState) bool { return s.node.Group != node.Group })
+	sortNodes(own, nil, tree, true)
+	at := slices.IndexFunc(own, func(s nodeState) bool { return s.node.Name == node.Name })
+	for i, s := range own {
+		if i < maxNeighbours || i == at {
+			m.Nodes = append(m.Nodes, views.NodeLink{Name: s.node.Name, State: s.kind})
+		} else {
+			m.More++
+		}
+	}
+	return m
+}
+
+// instances is the table of a node's instances: the worst first, then as they came.
+func (p *pages) instances(c *gin.Context, n nodePage) views.NodeInstances {
+	m := views.NodeInstances{NodeHead: n.head, Absent: absentHolds(n)}
+	conflicts := map[registry.Key]bool{}
+	for _, k := range p.Registry.Conflicts(n.state.node.Name) {
+		conflicts[k.Holder], conflicts[k.Key] = true, true
+	}
+	all := slices.Clone(n.state.instances)
+	slices.SortStableFunc(all, func(a, b instanceState) int { return a.kind.Rank() - b.kind.Rank() })
+	page, _ := strconv.Atoi(c.Query("page")) // not a number: the first page
+	m.Pager = views.Paged(page, instancesPerPage, len(all), func(page, _ int) string {
+		return views.NodePath(n.state.node.Name, n.head.Tab) + "?" + url.Values{"page": {strconv.Itoa(page)}}.Encode()
+	})
+	m.Pager.Sizes = nil
+	for _, i := range all[min(m.Pager.From()-1, len(all)):m.Pager.To()] {
+		m.Instances = append(m.Instances, instanceRow(i, n.beats, conflicts[i.Key]))
+	}
+	return m
+}
+
+func instanceRow(i instanceState, beats registryBeats, conflict bool) views.InstanceRow {
+	r := views.InstanceRow{
+		ID: i.ID, State: i.kind, Locations: i.Locations, Registered: i.Registered, Holds: holdViews(i.holds), Conflict: conflict,
+	}
+	if i.Node != nil {
+		r.Version, r.Peer = i.Node.Version, i.Node.Peer
+	}
+	if i.kind == views.StateDraining {
+		r.DrainUntil = beats[i.Key].until
+	} else {
+		r.Beat = beats[i.Key].at
+	}
+	return r
+}
+
+// absentHolds are those whose address no instance has now.
+func absentHolds(n nodePage) []views.HoldView {
+	return holdViews(slices.DeleteFunc(slices.Clone(n.holds), func(h fleet.Hold) bool {
+		return slices.ContainsFunc(n.state.instances, func(i instanceState) bool { return slices.Contains(i.Locations, h.Location) })
+	}))
+}
+
+func holdViews(holds []fleet.Hold) []views.HoldView {
+	out := make([]views.HoldView, 0, len(holds))
+	for _, h := range holds {
+		out = append(out, views.HoldView{Location: h.Location, Reason: h.Reason, Account: h.Account, Since: h.Created})
+	}
+	return out
+}
+
+// pageLinks are the node's pages; one that the viewer may not open has no path.
+func pageLinks(c *gin.Context, node string, erupts []string) []views.PageLink {
+	out := make([]views.PageLink, 0, len(erupts))
+	for _, e := range erupts {
+		link := views.PageLink{Erupt: e}
+		if full := node + "." + e; viewer(c).Holds(full) {
+			link.Path = "/console/pages/" + url.PathEscape(full)
+		}
+		out = append(out, link)
+	}
+	return out
+}
+
+func factsOf(n fleet.Node, tree *groupTree) views.NodeFacts {
+	return views.NodeFacts{
+		Display: n.Display, Group: tree.name(n.Group), Remark: n.Remark, Duty: n.Duty, Core: n.Core, RawSession: n.RawSession,
+		Enabled: n.Enabled, Created: n.Created, Updated: n.Updated, UpdatedBy: n.UpdatedBy, FirstSeen: n.FirstSeen,
+	}
+}
+
+// registryBeat is the last heartbeat of an instance, and when its lease ends.
+type registryBeat struct{ at, until time.Time }
+
+type registryBeats map[registry.Key]registryBeat
+
+// newest is the last sign of life of a node.
+func (b registryBeats) newest(s nodeState) time.Time {
+	times := make(map[registry.Key]time.Time, len(b))
+	for k, v := range b {
+		times[k] = v.at
+	}
+	return newestBeat(s, times)
+}
+
+// heard returns when each instance of a node was last heard.
+func (p *pages) heard(ctx context.Context, s nodeState) (registryBeats, error) {
+	times, err := p.beats(ctx, s.keys())
+	if err != nil {
+		return nil, err
+	}
+	out := registryBeats{}
+	for _, i := range s.instances {
+		at := times[i.Key]
+		b := registryBeat{at: at}
+		if !at.IsZero() {
+			b.until = at.Add(i.Lease.Duration)
+		}
+		out[i.Key] = b
+	}
+	return out, nil
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"eruptcloud/app/boot"
+	"eruptcloud/app/fault"
+)
+
+// Exit codes. Scripts rely on them; README.md lists them.
+const (
+	exitOK       = 0 // done, or stopped by a signal within the grace time
+	exitFailure  = 1 // something broke while running
+	exitUsage    = 2 // wrong arguments or configuration
+	exitDatabase = 3 // database not reachable, not migrated, or not ours
+	exitListen   = 4 // the address cannot be listened on
+	exitRefused  = 5 // the request was understood and refused: exists, not found, invalid
+)
+
+// usageError marks what is wrong with arguments or configuration.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// exitCode returns the process's exit code for what a command returned.
+func exitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return exitOK
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, boot.ErrDatabase):
+		return exitDatabase
+	case errors.Is(err, boot.ErrListen):
+		return exitListen
+	}
+	switch fault.CodeOf(err) {
+	case fault.Invalid, fault.NotFound, fault.Conflict, fault.Forbidden, fault.TooLarge:
+		return exitRefused
+	}
+	return exitFailure
+}
