@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"eruptcloud/app/database"
 	"eruptcloud/app/testbed"
@@ -161,5 +162,54 @@ func TestMigrateGoesOnAfterACrash(t *testing.T) {
 	var after int
 	if err := db.SQL.QueryRow("SELECT statements FROM e_cloud_migration WHERE name = '0001_init.sql'").Scan(&after); err != nil || after != statements {
 		t.Errorf("statements = %d, %v; want %d", after, err, statements)
+	}
+}
+
+func TestAFailedMigrationLeavesNothingOnSQLite(t *testing.T) {
+	db, err := database.Open(t.Context(), database.Options{Driver: database.SQLite, DSN: filepath.Join(t.TempDir(), "t.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	files := fstest.MapFS{
+		"sqlite/0001_a.sql": {Data: []byte("CREATE TABLE a (id integer PRIMARY KEY);\nINSERT INTO a VALUES (1);")},
+		"sqlite/0002_b.sql": {Data: []byte("CREATE TABLE b (id integer);\nINSERT INTO nowhere VALUES (1);")},
+	}
+	if _, err := database.MigrateFrom(t.Context(), db, files); err == nil || !strings.Contains(err.Error(), "0002_b.sql, statement 2") {
+		t.Fatalf("Migrate = %v, want the file and the statement that failed", err)
+	}
+	var tables int
+	if err := db.SQL.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil || tables != 0 {
+		t.Errorf("%d tables are left, %v; want none", tables, err)
+	}
+}
+
+// TestRebuiltTablesKeepTheirChildren: SQLite rebuilds a table to change it, and dropping the old one must not delete what
+// points to it; a row that then points nowhere undoes the migration.
+func TestRebuiltTablesKeepTheirChildren(t *testing.T) {
+	db, err := database.Open(t.Context(), database.Options{Driver: database.SQLite, DSN: filepath.Join(t.TempDir(), "t.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	files := fstest.MapFS{
+		"sqlite/0001_a.sql": {Data: []byte("CREATE TABLE a (id integer PRIMARY KEY);\nCREATE TABLE b (a integer REFERENCES a (id) ON DELETE CASCADE);\n" +
+			"INSERT INTO a VALUES (1);\nINSERT INTO b VALUES (1);")},
+		"sqlite/0002_rebuild.sql": {Data: []byte("PRAGMA foreign_keys = off;\nCREATE TABLE new_a (id integer PRIMARY KEY, x text);\nINSERT INTO new_a (id) SELECT id FROM a;\n" +
+			"DROP TABLE a;\nALTER TABLE new_a RENAME TO a;\nPRAGMA foreign_keys = on;")},
+	}
+	if _, err := database.MigrateFrom(t.Context(), db, files); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := db.SQL.QueryRow("SELECT count(*) FROM b JOIN a ON a.id = b.a").Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d children are left, %v; want 1", n, err)
+	}
+	if _, err := db.SQL.Exec("INSERT INTO b VALUES (7)"); err == nil {
+		t.Error("foreign keys are off after a migration")
+	}
+	files["sqlite/0003_orphan.sql"] = &fstest.MapFile{Data: []byte("DELETE FROM a;")}
+	if _, err := database.MigrateFrom(t.Context(), db, files); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("Migrate = %v, want the orphan to be refused", err)
 	}
 }

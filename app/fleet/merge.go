@@ -51,7 +51,9 @@ func parseObject(text string) (object, error) {
 		if !errors.As(err, &syntax) {
 			return nil, err
 		}
-		if int(syntax.Offset) >= len(text) && strings.HasPrefix(syntax.Error(), "unexpected end") {
+		// At the end of the text the checker reads one more blank, and may blame that.
+		if int(syntax.Offset) >= len(text) && (strings.HasPrefix(syntax.Error(), "unexpected end") ||
+			strings.HasPrefix(syntax.Error(), "invalid character ' '") && !strings.HasSuffix(text, " ")) {
 			return nil, configError(text, len(text), "the text ends too early")
 		}
 		return nil, configError(text, int(syntax.Offset)-1, "%s", strings.TrimPrefix(syntax.Error(), "json: "))
@@ -108,7 +110,7 @@ func (p *parser) object() (object, error) {
 		}
 		key := token.(string)
 		if seen[key] {
-			return nil, configError(p.text, p.startOf(key), "the key %q stands twice in one object", key)
+			return nil, configError(p.text, p.startOfKey(), "the key %q stands twice in one object", key)
 		}
 		seen[key] = true
 		m := member{key: key}
@@ -121,8 +123,8 @@ func (p *parser) object() (object, error) {
 	return out, err
 }
 
-// startOf returns where the key that was just read begins: its quote is the last one that opens before the offset.
-func (p *parser) startOf(string) int {
+// startOfKey returns where the key that was just read begins: its quote is the last one that opens before the offset.
+func (p *parser) startOfKey() int {
 	end := int(p.dec.InputOffset()) - 1 // on the closing quote
 	for i := end - 1; i >= 0; i-- {
 		if p.text[i] == '"' && !escaped(p.text, i) {
