@@ -53,7 +53,7 @@ func (d *Delegates) Issue(sessionToken, node string) string {
 func (d *Delegates) Open(handle, node string) (sessionToken string, err error) {
 	wrong := fault.New(fault.Unauthenticated, "this token was not handed to node %s by this server", node)
 	text, ok := strings.CutPrefix(handle, delegatePrefix)
-	if !ok || len(handle) > maxDelegate {
+	if !ok || len(handle) > maxDelegate || strings.ContainsAny(text, "\r\n") { // which the decoder would skip
 		return "", wrong
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)

@@ -1,0 +1,55 @@
+package access
+
+import (
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+// NewMemorySessionsAt is NewMemorySessions with a clock of its own.
+func NewMemorySessionsAt(now func() time.Time) SessionStore { return newMemorySessions(now) }
+
+// CountComparisons calls seen with the cost of each bcrypt comparison that a makes.
+func CountComparisons(a *Access, seen func(cost int)) {
+	a.Login.passwords.compare = func(hash, plain []byte) error {
+		cost, err := bcrypt.Cost(hash)
+		if err != nil {
+			return err
+		}
+		seen(cost)
+		return bcrypt.CompareHashAndPassword(hash, plain)
+	}
+}
+
+// FillSlots takes all turns to verify a password until free is called, and makes logins wait only for patience.
+func FillSlots(a *Access, patience time.Duration) (free func()) {
+	p := a.Login.passwords
+	p.patient = patience
+	n := int64(0)
+	for p.slots.TryAcquire(1) {
+		n++
+	}
+	return func() { p.slots.Release(n) }
+}
+
+// ReviewOnce and RetryOnce are rounds of (*Access).Run.
+var (
+	ReviewOnce = (*Sessions).reviewOnce
+	RetryOnce  = (*Sessions).retryOnce
+)
+
+// HurryAudit shortens the times of a trail that does not run yet.
+func HurryAudit(a *Audit, grace, pause time.Duration) { a.grace, a.pause = grace, pause }
+
+// Internals that have rules of their own.
+var (
+	AddressAllowed = addressAllowed
+	DescribeAgent  = describeAgent
+	MaskParams     = maskParams
+	MaskURL        = maskURL
+	SecretKey      = secretKey
+	RandomText     = randomText
+)
+
+// AuditQueue is how many entries wait at most.
+const AuditQueue = auditQueue
