@@ -11,6 +11,7 @@ import (
 
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
+	"eruptcloud/app/web"
 	"eruptcloud/nodeagent/wire"
 )
 
@@ -70,7 +71,7 @@ func (a *API) askUser(c *gin.Context) (u wire.UserInfo, err error) {
 	defer noPanic(&err)
 	ctx, cancel := deadline(c)
 	defer cancel()
-	node, err := a.o.Nodes.Authenticate(ctx, c.Param("node"), c.GetHeader(wire.HeaderAccessToken))
+	node, err := a.o.Nodes.Authenticate(ctx, web.Param(c, "node"), c.GetHeader(wire.HeaderAccessToken))
 	if err != nil {
 		return u, err
 	}

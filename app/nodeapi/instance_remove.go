@@ -19,7 +19,7 @@ const maxLogLines = 2_000
 // removeInstance handles GET /erupt-cloud-api/remove-instance/:node?instance=LOCATION. Removing what is not there is no
 // error; a living instance is back with its next heartbeat.
 func (a *API) removeInstance(c *gin.Context) error {
-	node, location := c.Param("node"), c.Query("instance")
+	node, location := web.Param(c, "node"), c.Query("instance")
 	if location == "" {
 		return wrong("instance", "is missing")
 	}

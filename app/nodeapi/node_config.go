@@ -8,6 +8,7 @@ import (
 
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/web"
 	"eruptcloud/nodeagent/wire"
 )
 
@@ -50,7 +51,7 @@ func (a *API) readConfig(c *gin.Context, token string, read func(fleet.Node) (st
 	defer noPanic(&err)
 	ctx, cancel := deadline(c)
 	defer cancel()
-	node, err := a.o.Nodes.AuthenticateStrict(ctx, c.Param("node"), token)
+	node, err := a.o.Nodes.AuthenticateStrict(ctx, web.Param(c, "node"), token)
 	if err != nil {
 		return "", err
 	}
@@ -66,7 +67,7 @@ func (a *API) effectiveConfig(c *gin.Context) error {
 	if token == "" {
 		return fault.New(fault.Unauthenticated, "the header %s is missing", wire.HeaderAccessToken)
 	}
-	node, err := a.o.Nodes.AuthenticateStrict(ctx, c.Param("node"), token)
+	node, err := a.o.Nodes.AuthenticateStrict(ctx, web.Param(c, "node"), token)
 	if err != nil {
 		return err
 	}

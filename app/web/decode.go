@@ -50,6 +50,8 @@ func jsonFault(err error, body []byte, offset int64) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
+	case errors.As(err, &kind) && kind.Offset == 0: // of a type that decodes itself and does not know where it stands
+		return fault.New(fault.Invalid, "%s where %s is expected", withArticle(kind.Value), jsonName(kind.Type.Kind().String())).Because(err)
 	case errors.As(err, &syntax):
 		line, col := position(body, syntax.Offset)
 		return fault.New(fault.Invalid, "line %d, column %d: %s", line, col, strings.TrimPrefix(syntax.Error(), "json: ")).Because(err)

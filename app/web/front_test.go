@@ -297,6 +297,21 @@ func TestLongAddressesAreRefused(t *testing.T) {
 	}
 }
 
+func TestParam(t *testing.T) {
+	tests := map[string]string{
+		"/api/v1/x/plain/y": "plain", "/api/v1/x/a%2Fb/y": "a/b", "/api/v1/x/a+b/y": "a+b", "/api/v1/x/a+b%2Fc/y": "a+b/c",
+		"/api/v1/x/%25/y": "%", "/api/v1/x/%E4%BD%A0/y": "你", "/fleet/api/v1//x/a%20b/y": "a b",
+	}
+	for target, want := range tests {
+		f := newShell(t, base("/fleet"))
+		got := ""
+		f.Engine().GET("/api/v1/x/:id/y", func(c *gin.Context) { got = web.Param(c, "id") })
+		if f.do("GET", target); got != want {
+			t.Errorf("%s: id is %q, want %q", target, got, want)
+		}
+	}
+}
+
 func FuzzFrontPaths(f *testing.F) {
 	for _, seed := range []string{"/", "//a//b", "/ops/fleet/x", "/ops/fleet", "/%2F%2f//", "/a/..//b", "/ops//fleet/;x", "/%E4%BD%A0//"} {
 		f.Add(seed)

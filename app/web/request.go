@@ -6,8 +6,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
+
+	"github.com/gin-gonic/gin"
 )
 
 // request is what Front found out about a request; one per request, written by its goroutine only.
@@ -46,6 +49,21 @@ func RequestID(ctx context.Context) string {
 
 // ClientIP returns the client's address: the peer, or what trusted proxies forwarded.
 func ClientIP(r *http.Request) string { return requestOf(r).client }
+
+// Param returns a parameter of the route as the client meant it. c.Param is wrong for a path with an encoded slash: gin
+// then takes a plus for a blank.
+func Param(c *gin.Context, name string) string {
+	sent := strings.Split(c.Request.URL.EscapedPath(), "/")
+	for i, part := range strings.Split(c.FullPath(), "/") {
+		if part != ":"+name || i >= len(sent) {
+			continue
+		}
+		if value, err := url.PathUnescape(sent[i]); err == nil {
+			return value
+		}
+	}
+	return c.Param(name)
+}
 
 // Origin returns scheme and host as the browser sees them, e.g. "https://fleet.example:8443".
 func Origin(r *http.Request) string {
