@@ -1,1 +1,86 @@
-// editor
+// The configuration editor: line numbers, position, the place of a syntax error while typing, formatting. The server has
+// the last word on every text.
+(() => {
+  "use strict";
+  const { ec } = window, { $, $$ } = ec;
+  const place = (text, at) => { const before = text.slice(0, at).split("\n"); return [before.length, [...before.at(-1)].length + 1]; };
+
+  // where finds the first syntax error of a JSON text, as an offset; -1 if there is none. Browsers word theirs differently.
+  const where = (s) => {
+    let i = 0;
+    const ws = () => { while (i < s.length && " \t\n\r".includes(s[i])) i++; };
+    const fail = () => { throw i; };
+    const str = () => {
+      if (s[i] !== '"') fail();
+      for (i++; i < s.length && s[i] !== '"'; i++) {
+        if (s[i] < " ") fail();
+        if (s[i] === "\\") { i++; if (s[i] === "u") { for (let k = 0; k < 4; k++) { i++; if (!/[0-9a-fA-F]/.test(s[i] || "")) fail(); } } else if (!'"\\/bfnrt'.includes(s[i] || "x")) fail(); }
+      }
+      if (i >= s.length) fail();
+      i++;
+    };
+    const value = (depth) => {
+      if (depth > 100) fail();
+      ws();
+      if (s[i] === "{") {
+        i++; ws();
+        if (s[i] === "}") { i++; return; }
+        for (;;) { ws(); str(); ws(); if (s[i] !== ":") fail(); i++; value(depth + 1); ws(); if (s[i] === ",") { i++; continue; } if (s[i] === "}") { i++; return; } fail(); }
+      }
+      if (s[i] === "[") {
+        i++; ws();
+        if (s[i] === "]") { i++; return; }
+        for (;;) { value(depth + 1); ws(); if (s[i] === ",") { i++; continue; } if (s[i] === "]") { i++; return; } fail(); }
+      }
+      if (s[i] === '"') { str(); return; }
+      const m = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/.exec(s.slice(i, i + 400));
+      if (!m) fail();
+      i += m[0].length;
+    };
+    try { ws(); if (i >= s.length) return -1; if (s[i] !== "{") return i; value(0); ws(); return i < s.length ? i : -1; } catch (at) { if (typeof at !== "number") throw at; return at; }
+  };
+  const adopt = (box) => {
+    if (box.dataset.ready) return;
+    box.dataset.ready = "1";
+    const t = $("textarea", box), gutter = $(".gutter", box), card = box.closest(".card");
+    let lines = 0, timer = 0;
+    const number = () => {
+      const n = t.value.split("\n").length;
+      if (n !== lines) { lines = n; gutter.textContent = Array.from({ length: n }, (_, k) => k + 1).join("\n"); }
+      gutter.scrollTop = t.scrollTop;
+    };
+    const at = () => {
+      const out = $("[data-editor-at]", card);
+      if (!out) return;
+      const [l, c] = place(t.value, t.selectionStart);
+      out.textContent = out.dataset.text.replace("%l", l).replace("%c", c);
+    };
+    const check = () => {
+      const ok = $("[data-json-ok]", card), bad = $("[data-json-bad]", card), send = $("[data-testid=review]", card);
+      if (!ok) return;
+      const err = where(t.value);
+      ok.hidden = err >= 0; bad.hidden = err < 0;
+      if (send) send.disabled = err >= 0;
+      if (err >= 0) { const [l, c] = place(t.value, err), w = $("[data-json-where]", bad); w.textContent = w.dataset.text.replace("%l", l).replace("%c", c); bad.onclick = () => { t.focus(); t.setSelectionRange(err, err + 1); }; }
+    };
+    t.addEventListener("input", () => { number(); at(); clearTimeout(timer); timer = setTimeout(check, 250); });
+    t.addEventListener("scroll", () => { gutter.scrollTop = t.scrollTop; }, { passive: true });
+    for (const ev of ["click", "keyup", "focus"]) t.addEventListener(ev, at);
+    number(); check();
+    const problem = document.getElementById("config-problem");
+    if (problem) {
+      const all = t.value.split("\n"), line = Number(problem.dataset.line) - 1;
+      const pos = all.slice(0, line).join("\n").length + (line > 0 ? 1 : 0) + Number(problem.dataset.column) - 1;
+      t.focus(); t.setSelectionRange(pos, pos + 1);
+    }
+  };
+  Object.assign(ec.acts, {
+    "json-format": (b) => {
+      const t = $("textarea", $("[data-editor]", b.closest(".card")));
+      try { const s = JSON.stringify(JSON.parse(t.value), null, 2); t.focus(); t.setRangeText(s, 0, t.value.length, "start"); t.dispatchEvent(new Event("input", { bubbles: true })); } catch { /* the error's place is shown beside the button */ }
+    },
+    "editor-full": (b) => { b.closest(".card").classList.toggle("full"); },
+  });
+  for (const box of $$("[data-editor]")) adopt(box);
+  document.addEventListener("htmx:afterSettle", () => { for (const box of $$("[data-editor]")) adopt(box); });
+})();
