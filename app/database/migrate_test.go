@@ -1,10 +1,15 @@
 package database_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -67,6 +72,56 @@ func TestManyProcessesMigrateAtOnce(t *testing.T) {
 			t.Errorf("%d of 8 concurrent calls applied migrations, want one to work and the others to wait", worked)
 		}
 	})
+}
+
+// TestMain also plays a starting process for TestStartingProcesses.
+func TestMain(m *testing.M) {
+	driver, dsn, child := strings.Cut(os.Getenv("EC_TEST_MIGRATE"), " ")
+	if !child {
+		os.Exit(m.Run())
+	}
+	ctx := context.Background()
+	db, err := database.Open(ctx, database.Options{Driver: driver, DSN: dsn})
+	if err == nil {
+		var applied []string
+		applied, err = database.Migrate(ctx, db)
+		fmt.Println("applied", len(applied))
+	}
+	if err == nil {
+		err = database.CheckVersion(ctx, db)
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// TestStartingProcesses is the same with real processes: SQLite's locks work differently between them.
+func TestStartingProcesses(t *testing.T) {
+	for driver, dsn := range map[string]string{database.SQLite: filepath.Join(t.TempDir(), "t.db"), database.MySQL: testbed.MariaDB(t)} {
+		t.Run(driver, func(t *testing.T) {
+			var wg sync.WaitGroup
+			var idle atomic.Int64
+			for range 8 {
+				wg.Go(func() {
+					cmd := exec.Command(os.Args[0])
+					cmd.Env = append(os.Environ(), "EC_TEST_MIGRATE="+driver+" "+dsn)
+					out, err := cmd.CombinedOutput()
+					if err != nil {
+						t.Errorf("%v: %s", err, out)
+					}
+					if strings.Contains(string(out), "applied 0") {
+						idle.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			if idle.Load() != 7 {
+				t.Errorf("%d of 8 processes found nothing to do, want 7", idle.Load())
+			}
+		})
+	}
 }
 
 func TestMigrateRefusesForeignDatabases(t *testing.T) {

@@ -141,6 +141,35 @@ func TestFakeNodeBehaves(t *testing.T) {
 	}
 }
 
+// verdict is a testing.TB that remembers how a helper ended the test.
+type verdict struct {
+	testing.TB
+	how string
+}
+
+func (*verdict) Helper()                 {}
+func (v *verdict) Fatalf(string, ...any) { v.how = "failed"; panic(v) }
+func (v *verdict) Skipf(string, ...any)  { v.how = "skipped"; panic(v) }
+
+func TestRequire(t *testing.T) {
+	for env, want := range map[string]string{"1": "failed", "": "skipped", "0": "skipped"} {
+		t.Setenv("EC_TEST_REQUIRE", env)
+		v := &verdict{}
+		func() {
+			defer func() { _ = recover() }()
+			testbed.Require(v, "no-such-program")
+		}()
+		if v.how != want {
+			t.Errorf("with EC_TEST_REQUIRE=%q a missing program %s the test, want %s", env, v.how, want)
+		}
+	}
+	t.Setenv("PATH", "/nowhere")
+	t.Setenv("EC_TEST_REQUIRE", "")
+	if p := testbed.Require(t, "mariadbd"); p != "/usr/sbin/mariadbd" && p != "/usr/local/sbin/mariadbd" && p != "/usr/libexec/mariadbd" {
+		t.Errorf("mariadbd is %q, want it found off the search path", p)
+	}
+}
+
 // TestMain also plays the child of the two tests below: it starts servers, says where, and dies of a panic.
 func TestMain(m *testing.M) {
 	if os.Getenv("EC_TESTBED_CHILD") == "" {
