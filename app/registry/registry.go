@@ -250,6 +250,9 @@ func (r *Registry) Degraded() error {
 func (r *Registry) heard() {
 	r.mu.Lock()
 	recovered := r.health.follow != nil
+	if recovered {
+		r.health.write = nil // it failed in the outage that has just ended
+	}
 	r.health.follow, r.health.heard = nil, r.clock()
 	r.mu.Unlock()
 	if recovered {

@@ -89,23 +89,28 @@ func encode(in registry.Instance) ([]byte, error) {
 	return marshal(r, in.Foreign)
 }
 
-// marshal writes v, an object, and the fields of extra behind its own. Letters such as < stay as they are.
+// marshal writes v, an object, and the fields of extra, by name, behind its own.
 func marshal(v any, extra map[string]json.RawMessage) ([]byte, error) {
+	body, err := plainJSON(v)
+	if err != nil || len(extra) == 0 {
+		return body, err
+	}
+	rest, err := plainJSON(extra)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(body[:len(body)-1:len(body)-1], ','), rest[1:]...), nil
+}
+
+// plainJSON leaves letters such as < as they are, as Java does.
+func plainJSON(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	body := bytes.TrimRight(out.Bytes(), "\n")
-	if len(extra) == 0 {
-		return body, nil
-	}
-	rest, err := json.Marshal(extra) // sorted by name
-	if err != nil {
-		return nil, fmt.Errorf("encode fields carried over: %w", err)
-	}
-	return append(append(body[:len(body)-1:len(body)-1], ','), rest[1:]...), nil
+	return bytes.TrimRight(out.Bytes(), "\n"), nil
 }
 
 // decodeValue reads a value of an app's hash: revision, line break, JSON. The revision is right even where err is not nil,
