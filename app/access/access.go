@@ -5,8 +5,6 @@ import (
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/json"
-	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,9 +52,6 @@ type Access struct {
 
 	store SessionStore
 }
-
-// Topic is the bus topic on which changes of users, roles and menus are published, as JSON {"kind":"user|role|menu","id":"CODE"}.
-const Topic = "access"
 
 // Actor is who asks for a change. The zero Actor may do nothing that needs a right of his.
 type Actor struct {
@@ -137,27 +132,6 @@ func (a *Access) Run(ctx context.Context) error {
 
 // sweeper is a store that does not forget by itself.
 type sweeper interface{ sweepOnce(context.Context) error }
-
-// changes does what has to follow a committed change.
-type changes struct {
-	bus      cluster.Bus
-	sessions *Sessions
-	people   *people
-}
-
-// tell publishes a change. Nothing depends on its arrival: sessions are rewritten in the store.
-func (c *changes) tell(ctx context.Context, kind, id string) {
-	if c.bus == nil {
-		return
-	}
-	msg, err := json.Marshal(map[string]string{"kind": kind, "id": id})
-	if err == nil {
-		err = c.bus.Publish(ctx, Topic, msg)
-	}
-	if err != nil {
-		slog.WarnContext(ctx, "a change could not be told to the other replicas", "kind", kind, "id", id, "error", err)
-	}
-}
 
 // derive makes a key of its own for each purpose out of the one that the operator gave.
 func derive(key []byte, purpose string, length int) []byte {

@@ -1,6 +1,8 @@
 package access
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
@@ -30,6 +32,11 @@ func FillSlots(a *Access, patience time.Duration) (free func()) {
 		n++
 	}
 	return func() { p.slots.Release(n) }
+}
+
+// FailLookup follows a change of which nobody can say whom it concerns.
+func FailLookup(ctx context.Context, a *Access) {
+	_ = a.Roles.changes.follow(ctx, "role", "r", func(context.Context) ([]string, error) { return nil, errors.New("no database") }, nil)
 }
 
 // ReviewOnce and RetryOnce are rounds of (*Access).Run.

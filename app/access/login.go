@@ -187,7 +187,7 @@ func (l *Login) open(ctx context.Context, row *ent.User, a Attempt) (Session, er
 	ttl := l.sessions.ttl
 	s.Token, s.Created, s.Address, s.Agent = newToken(), l.now(), a.Address, shorten(a.Agent, 255)
 	if row.ExpireDate != nil {
-		ttl = min(ttl, row.ExpireDate.Sub(l.now()))
+		ttl = max(min(ttl, row.ExpireDate.Sub(l.now())), time.Second) // never nothing, which a store takes for no end
 	}
 	s.Expires = s.Created.Add(ttl)
 	if err := l.store.Create(ctx, s, ttl); err != nil {

@@ -26,11 +26,6 @@ const (
 	TypeButton = "button"
 )
 
-// functions are the six of erupt with the names of their buttons, in their order (erupt-wire 5.3).
-var functions = []struct{ Code, Name string }{
-	{"ADD", "ADD"}, {"EDIT", "EDIT"}, {"DELETE", "DELETE"}, {"EXPORT", "EXPORT"}, {"IMPORTABLE", "IMPORT"}, {"VIEW_DETAIL", "DETAIL"},
-}
-
 // NewMenu is a wish for a menu. A table or tree gets the six buttons of erupt's functions.
 type NewMenu struct {
 	Code   string // empty: 8 random characters
@@ -113,32 +108,10 @@ func (m *Menus) Create(ctx context.Context, n NewMenu) (Menu, error) {
 	if err != nil {
 		return Menu{}, err
 	}
-	made, err := m.ByCode(ctx, n.Code)
-	if err != nil {
+	if err := m.changes.follow(ctx, "menu", n.Code, m.holders(), nil); err != nil { // nobody has it yet but the admins
 		return Menu{}, err
 	}
-	return made, m.follow(ctx, n.Code, nil) // nobody has it yet but the admins
-}
-
-// addButtons creates the buttons of a table or tree that are missing.
-func addButtons(ctx context.Context, tx *ent.Tx, row *ent.Menu) error {
-	if row.Type != TypeTable && row.Type != TypeTree {
-		return nil
-	}
-	have, err := tx.Menu.Query().Where(menu.ParentMenuID(row.ID)).Select(menu.FieldValue).Strings(ctx)
-	if err != nil {
-		return err
-	}
-	var missing []*ent.MenuCreate
-	for i, f := range functions {
-		value := row.Value + "@" + f.Code
-		if slices.ContainsFunc(have, func(h string) bool { return strings.EqualFold(h, value) }) {
-			continue
-		}
-		missing = append(missing, tx.Menu.Create().SetCode(randomText(alphanumerics, 8)).SetName(f.Name).SetType(TypeButton).
-			SetValue(value).SetStatus(int(MenuOpen)).SetParentMenuID(row.ID).SetSort(10*(i+1)))
-	}
-	return tx.Menu.CreateBulk(missing...).Exec(ctx)
+	return m.ByCode(ctx, n.Code)
 }
 
 // Update changes a menu and renames the buttons below it after its value; live sessions follow at once.
@@ -188,15 +161,10 @@ func (m *Menus) Update(ctx context.Context, code string, p MenuPatch) (Menu, err
 	if err != nil {
 		return Menu{}, err
 	}
-	made, err := m.ByCode(ctx, code)
-	if err != nil {
+	if err := m.changes.follow(ctx, "menu", code, m.holders(before.ID), nil); err != nil {
 		return Menu{}, err
 	}
-	ids, err := m.withButtons(ctx, before.ID)
-	if err != nil {
-		return Menu{}, err
-	}
-	return made, m.follow(ctx, code, ids)
+	return m.ByCode(ctx, code)
 }
 
 func (m Menu) patched(p MenuPatch) NewMenu {
@@ -256,41 +224,15 @@ func parentID(ctx context.Context, tx *ent.Tx, code string) (int64, error) {
 	return id, database.Mapped(err, fault.New(fault.Invalid, "there is no menu %q", code).Field("parent", "there is no menu %q", code), nil)
 }
 
-// renameButtons gives children named after the old value, x@FUNCTION, the new one.
-func renameButtons(ctx context.Context, tx *ent.Tx, before Menu, value string) error {
-	if before.Value == "" || value == before.Value || value == "" {
-		return nil
-	}
-	rows, err := tx.Menu.Query().Where(menu.ParentMenuID(before.ID), menu.ValueHasPrefix(before.Value+"@")).All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		function := strings.TrimPrefix(r.Value, before.Value)
-		if err := tx.Menu.Update().Where(menu.ID(r.ID)).SetValue(value + function).Exec(ctx); err != nil {
-			return err
+// holders finds everybody who holds one of these menus or a button below it, and the admins, who hold all.
+func (m *Menus) holders(ids ...int64) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		all, err := m.db.Client.Menu.Query().Where(menu.Or(menu.IDIn(ids...), menu.ParentMenuIDIn(ids...))).IDs(ctx)
+		if err != nil {
+			return nil, database.Mapped(err, nil, nil)
 		}
+		return m.people.affected(ctx, all...)
 	}
-	return nil
-}
-
-func (m *Menus) withButtons(ctx context.Context, id int64) ([]int64, error) {
-	ids, err := m.db.Client.Menu.Query().Where(menu.Or(menu.ID(id), menu.ParentMenuID(id))).IDs(ctx)
-	return ids, database.Mapped(err, nil, nil)
-}
-
-// follow tells of a change and rewrites the sessions of everybody who holds one of the menus.
-func (m *Menus) follow(ctx context.Context, code string, ids []int64) error {
-	accounts, err := m.people.affected(ctx, ids...)
-	if err != nil {
-		return err
-	}
-	return m.followAccounts(ctx, code, accounts)
-}
-
-func (m *Menus) followAccounts(ctx context.Context, code string, accounts []string) error {
-	m.changes.tell(ctx, "menu", code)
-	return m.changes.sessions.follow(ctx, accounts, nil)
 }
 
 // Delete removes a menu and the buttons of its functions, from all roles too. fault.Conflict if other menus lie below it.
@@ -299,11 +241,7 @@ func (m *Menus) Delete(ctx context.Context, code string) error {
 	if err != nil {
 		return err
 	}
-	ids, err := m.withButtons(ctx, row.ID)
-	if err != nil {
-		return err
-	}
-	accounts, err := m.people.affected(ctx, ids...)
+	accounts, err := m.holders(row.ID)(ctx)
 	if err != nil {
 		return err
 	}
@@ -325,7 +263,7 @@ func (m *Menus) Delete(ctx context.Context, code string) error {
 	if err != nil {
 		return err
 	}
-	return m.followAccounts(ctx, code, accounts)
+	return m.changes.follow(ctx, "menu", code, these(accounts...), nil)
 }
 
 // remove deletes one menu and what refers to it; erupt's foreign keys do not cascade.

@@ -210,11 +210,11 @@ func TestDisabledWhileLoggingIn(t *testing.T) {
 	}
 }
 
-// hookedStore calls created after a session was kept, and fails while down.
+// hookedStore calls created after a session was kept and asked before it says who is online, and fails while down.
 type hookedStore struct {
 	access.SessionStore
-	created func()
-	down    atomic.Bool
+	created, asked func()
+	down           atomic.Bool
 }
 
 func (h *hookedStore) Create(ctx context.Context, s access.Session, ttl time.Duration) error {
@@ -226,10 +226,53 @@ func (h *hookedStore) Create(ctx context.Context, s access.Session, ttl time.Dur
 }
 
 func (h *hookedStore) Accounts(ctx context.Context) ([]string, error) {
+	if h.asked != nil {
+		h.asked()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if h.down.Load() {
 		return nil, fault.New(fault.Unavailable, "down")
 	}
 	return h.SessionStore.Accounts(ctx)
+}
+
+// A browser that leaves after the commit must not leave sessions with rights that were taken.
+func TestChangesReachSessionsWithoutTheAsker(t *testing.T) {
+	store := &hookedStore{SessionStore: access.NewMemorySessions()}
+	w := newWorld(t, testbed.SQLite(t), func(o *access.Options) { o.Store = store })
+	w.menu(t, "button", "right")
+	w.role(t, "r", "right")
+	w.user(t, "lin", withRoles("r"))
+	s := w.login(t, "lin")
+	ctx, cancel := context.WithCancel(t.Context())
+	store.asked = cancel
+	_, _ = w.Roles.Update(ctx, "r", access.RolePatch{Menus: &[]string{}, By: access.System}) // it may tell that the asker is gone
+	if w.holds(t, s.Token, "right") {
+		t.Error("the session holds what was taken, because the request ended")
+	}
+}
+
+// When nobody can say whom a change concerns, it concerns everybody.
+func TestChangeWithoutDatabaseAfterTheCommit(t *testing.T) {
+	store := &hookedStore{SessionStore: access.NewMemorySessions()}
+	w := newWorld(t, testbed.SQLite(t), func(o *access.Options) { o.Store = store })
+	w.menu(t, "button", "right")
+	w.role(t, "r", "right")
+	w.user(t, "lin", withRoles("r"))
+	s := w.login(t, "lin")
+	w.db.Client.Role.Update().Where(role.Code("r")).ClearMenus().ExecX(t.Context())
+	access.FailLookup(t.Context(), w.Access)
+	if !w.holds(t, s.Token, "right") {
+		t.Fatal("the session followed too early for this test")
+	}
+	if err := access.RetryOnce(w.Sessions, t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w.holds(t, s.Token, "right") {
+		t.Error("the session did not follow")
+	}
 }
 
 func TestChangesReachSessionsAfterAnOutage(t *testing.T) {

@@ -95,7 +95,9 @@ func (r *Roles) Create(ctx context.Context, n NewRole) (Role, error) {
 	if err != nil {
 		return Role{}, err
 	}
-	r.changes.tell(ctx, "role", n.Code)
+	if err := r.changes.follow(ctx, "role", n.Code, these(), nil); err != nil {
+		return Role{}, err
+	}
 	return r.ByCode(ctx, n.Code)
 }
 
@@ -146,20 +148,13 @@ func (r *Roles) Update(ctx context.Context, code string, p RolePatch) (Role, err
 	if err != nil {
 		return Role{}, err
 	}
-	if err := r.follow(ctx, code, before.ID); err != nil {
+	holders := func(ctx context.Context) ([]string, error) {
+		return r.people.accounts(ctx, user.HasRolesWith(role.ID(before.ID)))
+	}
+	if err := r.changes.follow(ctx, "role", code, holders, nil); err != nil {
 		return Role{}, err
 	}
 	return r.ByCode(ctx, code)
-}
-
-// follow tells of a change and rewrites the sessions of everybody who has the role.
-func (r *Roles) follow(ctx context.Context, code string, id int64) error {
-	r.changes.tell(ctx, "role", code)
-	accounts, err := r.people.accounts(ctx, user.HasRolesWith(role.ID(id)))
-	if err != nil {
-		return err
-	}
-	return r.changes.sessions.follow(ctx, accounts, nil)
 }
 
 // Delete removes a role from everybody who has it.
@@ -183,8 +178,7 @@ func (r *Roles) Delete(ctx context.Context, code string) error {
 	if err != nil {
 		return err
 	}
-	r.changes.tell(ctx, "role", code)
-	return r.changes.sessions.follow(ctx, accounts, nil)
+	return r.changes.follow(ctx, "role", code, these(accounts...), nil)
 }
 
 func (r *Roles) menuIDs(ctx context.Context, codes []string) ([]int64, error) {

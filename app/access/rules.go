@@ -1,6 +1,7 @@
 package access
 
 import (
+	"net/netip"
 	"regexp"
 	"strings"
 	"unicode"
@@ -32,8 +33,8 @@ func checkNewUser(n NewUser) error {
 	for name, text := range map[string]string{"name": n.Name, "phone": n.Phone, "email": n.Email} {
 		err = textFault(err, name, text, 255)
 	}
-	err = textFault(err, "remark", n.Remark, 2000)
-	return orNil(err)
+	err = addressesFault(err, n.AllowedIPs)
+	return orNil(textFault(err, "remark", n.Remark, 2000))
 }
 
 func checkPatch(p UserPatch) error {
@@ -48,6 +49,9 @@ func checkPatch(p UserPatch) error {
 	}
 	if p.Remark != nil {
 		err = textFault(err, "remark", *p.Remark, 2000)
+	}
+	if p.AllowedIPs != nil {
+		err = addressesFault(err, *p.AllowedIPs)
 	}
 	return orNil(err)
 }
@@ -69,6 +73,19 @@ func accountFault(account string) *fault.Error {
 		return fieldFault(nil, "account", "must not consist of dots")
 	}
 	return nil
+}
+
+// addressesFault adds a fault if a line is neither an address nor a CIDR range: it would lock out whom it should let in.
+func addressesFault(err *fault.Error, list string) *fault.Error {
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
+		_, one := netip.ParseAddr(line)
+		_, many := netip.ParsePrefix(line)
+		if line != "" && one != nil && many != nil {
+			return fieldFault(err, "allowedIPs", "needs an address or a CIDR range in each line")
+		}
+	}
+	return textFault(err, "allowedIPs", list, 2000)
 }
 
 // textFault adds a fault if text is too long for its column, no valid UTF-8 or holds control characters.

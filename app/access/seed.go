@@ -81,7 +81,7 @@ func (m *Menus) Seed(ctx context.Context) (added int, err error) {
 	if added == 0 {
 		return 0, nil
 	}
-	return added, m.follow(ctx, "", nil)
+	return added, m.changes.follow(ctx, "menu", "", m.holders(), nil)
 }
 
 // rows returns a menu and the buttons of its functions.

@@ -173,26 +173,35 @@ func holdTheSame(a, b Session) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// follow rewrites the sessions of accounts after a committed change, and ends those that a new password ends. What the
-// store refuses is tried again until it works; the caller hears that the change is saved and not yet in force everywhere.
+// everybody stands for all accounts that are online.
+const everybody = ""
+
+// follow rewrites the sessions of accounts after a committed change, and ends those that a new password ends: endBut names
+// the account and the token to keep. What fails is tried again until it works; the caller hears that the change is saved and
+// not yet in force everywhere.
 func (s *Sessions) follow(ctx context.Context, accounts []string, endBut map[string]string) error {
+	if len(accounts) == 0 {
+		return nil
+	}
 	online, err := s.store.Accounts(ctx)
 	if err != nil {
 		return s.later(ctx, err, accounts, endBut)
 	}
-	for i, a := range accounts {
-		if !slices.Contains(online, a) {
+	var failed []string
+	for _, a := range online {
+		if !slices.Contains(accounts, a) && !slices.Contains(accounts, everybody) {
 			continue
 		}
+		var one error
 		if keep, end := endBut[a]; end {
-			err = s.endOthers(ctx, a, keep)
+			one = s.endOthers(ctx, a, keep)
 		}
-		if err == nil {
-			err = s.Rebuild(ctx, a)
+		if one = errors.Join(one, s.Rebuild(ctx, a)); one != nil {
+			failed, err = append(failed, a), errors.Join(err, one)
 		}
-		if err != nil {
-			return s.later(ctx, err, accounts[i:], endBut)
-		}
+	}
+	if len(failed) > 0 {
+		return s.later(ctx, err, failed, endBut)
 	}
 	return nil
 }
@@ -203,12 +212,12 @@ const rebuildOnly = "*"
 func (s *Sessions) later(ctx context.Context, err error, accounts []string, endBut map[string]string) error {
 	s.mu.Lock()
 	for _, a := range accounts {
-		keep, end := endBut[a]
-		if old, ok := s.pending[a]; !end && (!ok || old == rebuildOnly) {
+		if _, ok := s.pending[a]; !ok {
 			s.pending[a] = rebuildOnly
-		} else if end {
-			s.pending[a] = keep
 		}
+	}
+	for a, keep := range endBut {
+		s.pending[a] = keep
 	}
 	s.mu.Unlock()
 	slog.WarnContext(ctx, "sessions could not be rewritten after a change; trying again", "accounts", len(accounts), "error", err)
@@ -222,9 +231,6 @@ func (s *Sessions) retryOnce(ctx context.Context) error {
 	pending := s.pending
 	s.pending = map[string]string{}
 	s.mu.Unlock()
-	if len(pending) == 0 {
-		return nil
-	}
 	accounts, endBut := make([]string, 0, len(pending)), map[string]string{}
 	for a, keep := range pending {
 		accounts = append(accounts, a)

@@ -72,6 +72,7 @@ func TestNewUsersAreChecked(t *testing.T) {
 			"password over 72 bytes":    {func(n *access.NewUser) { n.Password = strings.Repeat("林", 25) }, fault.Invalid, "password"},
 			"password is the account":   {func(n *access.NewUser) { n.Account, n.Password = "longaccount", "LongAccount" }, fault.Invalid, "password"},
 			"password is no UTF-8":      {func(n *access.NewUser) { n.Password = "\xff12345678" }, fault.Invalid, "password"},
+			"allow list of words":       {func(n *access.NewUser) { n.AllowedIPs = "10.0.0.1\neverybody" }, fault.Invalid, "allowedIPs"},
 			"role that is not there":    {func(n *access.NewUser) { n.Roles = []string{"ghost"} }, fault.Invalid, "roles"},
 		} {
 			n := access.NewUser{Account: "new", Password: goodPassword, Enabled: true, By: access.System}
@@ -189,6 +190,9 @@ func TestLastAdminStays(t *testing.T) {
 		if err := w.Users.Delete(ctx, "off", root); err != nil {
 			t.Errorf("a disabled admin is deleted: %v", err)
 		}
+		yesterday := w.time().Add(-24 * time.Hour)
+		_, err = w.Users.Update(ctx, "root", access.UserPatch{ExpiresAt: &yesterday, By: root})
+		refused("the last admin expires", err)
 		w.user(t, "second", admin)
 		if _, err := w.Users.Update(ctx, "root", access.UserPatch{Admin: &no, By: root}); err != nil {
 			t.Errorf("one of two admins is demoted: %v", err)
@@ -250,6 +254,33 @@ func TestOnlyHeldRolesAreGranted(t *testing.T) {
 			_, err = w.Users.Update(ctx, "helper", access.UserPatch{Roles: &[]string{"sales", "boss"}, By: nobody})
 			wants(t, "nobody grants", err, fault.Forbidden)
 		}
+	})
+}
+
+func TestExpiryAndAllowList(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		soon := w.time().Add(time.Hour)
+		made := w.user(t, "lin", func(n *access.NewUser) { n.ExpiresAt, n.AllowedIPs = soon, "10.0.0.0/8\r\n::1" })
+		if !made.ExpiresAt.Equal(soon) || made.AllowedIPs != "10.0.0.0/8\r\n::1" {
+			t.Errorf("made %+v", made)
+		}
+		s := w.login(t, "lin")
+		now := w.time()
+		if _, err := w.Users.Update(ctx, "lin", access.UserPatch{ExpiresAt: &now, By: access.System}); err != nil {
+			t.Fatal(err)
+		}
+		if w.alive(t, s.Token) {
+			t.Error("the session outlives the account")
+		}
+		u, err := w.Users.Update(ctx, "lin", access.UserPatch{ExpiresAt: &time.Time{}, AllowedIPs: p("10.1.0.0/16"), By: access.System})
+		if err != nil || !u.ExpiresAt.IsZero() || u.AllowedIPs != "10.1.0.0/16" {
+			t.Errorf("Update = %+v, %v", u, err)
+		}
+		_, err = w.attempt(ctx, "lin", goodPassword)
+		wants(t, "a login from elsewhere", err, fault.Unauthenticated)
+		_, err = w.Users.Update(ctx, "lin", access.UserPatch{AllowedIPs: p("nowhere"), By: access.System})
+		wants(t, "an allow list of words", err, fault.Invalid)
 	})
 }
 
