@@ -74,7 +74,12 @@ func (m Moment) day() string {
 
 // DateText returns a stored value of a DATE field as the form and the table show it: day, time of day, or both to the second.
 // What is not understood, and month, week and year, comes back unchanged.
-func (f *Field) DateText(stored string) string { return dateText(f.Edit.Date.Kind, stored) }
+func (f *Field) DateText(stored string) string {
+	if f.Edit.Type != "DATE" {
+		return stored
+	}
+	return dateText(f.Edit.Date.Kind, stored)
+}
 
 func dateText(kind, stored string) string {
 	m, ok := ParseMoment(stored)
@@ -159,4 +164,10 @@ func (m *Model) dateAsRead(stored string) string {
 		return t.Time.Format("2006-01-02 15:04:05")
 	}
 	return stored
+}
+
+// DateFits reports whether text is a complete value of the field's kind: only then can a browser's own input show it.
+func (f *Field) DateFits(text string) bool {
+	_, ok := dateOK(f.Edit.Date.Kind, text)
+	return ok
 }

@@ -32,6 +32,27 @@ type Find struct {
 	Ref      Ref
 }
 
+// StartFind is the entry that the class wants a fresh search form to have for a field.
+func (m *Model) StartFind(f *Field) Find {
+	text := func(v any) string { return f.DateText(scalar(v)) }
+	switch x := m.SearchDefaults[f.Name].(type) {
+	case nil:
+		return Find{}
+	case []any:
+		switch {
+		case m.Ranged(f) && len(x) == 2:
+			return Find{From: text(x[0]), To: text(x[1])}
+		case len(x) > 0:
+			return Find{Text: text(x[0])}
+		}
+		return Find{}
+	case map[string]any:
+		return Find{Ref: Ref{ID: scalar(x[f.Edit.Ref.ID]), Label: scalar(x[f.Edit.Ref.Label])}}
+	default:
+		return Find{Text: text(x)}
+	}
+}
+
 // DayForm tells how a 1.x node wants the days of a range. Its model does not say which Java type a field has; its rows do.
 type DayForm int
 

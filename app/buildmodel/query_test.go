@@ -2,6 +2,7 @@ package buildmodel_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 
 	"eruptcloud/app/buildmodel"
@@ -90,6 +91,20 @@ func TestHostileSortableFieldIsNotSortable(t *testing.T) {
 	}
 	if c := m.Columns(); len(c) != 1 || c[0].Sort != "" {
 		t.Errorf("columns = %+v, want one that cannot be sorted by", c)
+	}
+}
+
+func TestSearchStartsWithTheClassesValues(t *testing.T) {
+	m := model(t, "classic-build-customer")
+	if got := m.StartFind(m.Field("score")); got.From != "0" || got.To != "1000" {
+		t.Errorf("score starts with %+v, want 0 to 1000", got)
+	}
+	if got := m.StartFind(m.Field("name")); !reflect.DeepEqual(got, buildmodel.Find{}) {
+		t.Errorf("name starts with %+v, want nothing", got)
+	}
+	m = model(t, "modern-build-customer")
+	if got := m.StartFind(m.Field("level")); got.Text != "V" {
+		t.Errorf("level starts with %+v, want V", got)
 	}
 }
 

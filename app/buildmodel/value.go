@@ -176,3 +176,23 @@ func anys(in []string) []any {
 	}
 	return out
 }
+
+// RefOfRow makes a reference out of a row of the referenced class, as a picker offers it.
+func (f *Field) RefOfRow(r Row) Ref {
+	ref := Ref{ID: r.Text(f.Edit.Ref.ID), Label: r.Text(flat(f.Edit.Ref.Label))}
+	if ref.Label == "" {
+		ref.Label = ref.ID
+	}
+	return ref
+}
+
+// Rows reads the rows of a tab.
+func Rows(raw []byte) []Row {
+	var out []Row
+	for _, e := range elements(raw) {
+		if r, err := ParseRow(e); err == nil && len(r) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -24,7 +24,7 @@ type onceEntry struct {
 // Bounds of the book.
 const (
 	onceLife = 10 * time.Minute
-	onceMax  = 1000
+	onceMax  = 300 // a refused form is kept with what was typed
 )
 
 func newOnceBook(now func() time.Time) *onceBook {

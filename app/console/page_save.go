@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -31,7 +33,11 @@ func (v *nodeViews) saveRecord(c *gin.Context) error {
 			c.Request = c.Request.WithContext(context.WithoutCancel(c.Request.Context()))
 			return v.save(c, form)
 		})
-		if err != nil {
+		var un *unasked
+		switch {
+		case errors.As(err, &un):
+			return v.renderUnasked(c, un.draft, form)
+		case err != nil:
 			return err
 		}
 		d, _ := outcome.(*draft)
@@ -54,7 +60,36 @@ func (v *nodeViews) saveRecord(c *gin.Context) error {
 			return err
 		}
 	}
+	if d.problem != nil {
+		return v.renderUnasked(c, d, form)
+	}
 	return v.renderRecord(c, d, http.StatusOK)
+}
+
+// unasked is a form that could not be shown to the node at all: nothing was sent, and the same form may be sent again.
+type unasked struct{ *draft }
+
+func (u *unasked) Error() string { return "the node gave no page: " + u.problem.Code }
+
+// renderUnasked says why, and keeps what was typed: in place where the form still stands, else as hidden inputs behind a button.
+func (v *nodeViews) renderUnasked(c *gin.Context, d *draft, form url.Values) error {
+	d.problem.Retry = ""
+	if isFragment(c) {
+		h := c.Writer.Header()
+		h.Set("HX-Retarget", "#record-alert")
+		h.Set("HX-Reswap", "innerHTML")
+		c.Status(http.StatusUnprocessableEntity)
+		return web.Render(c, views.PageProblemBox(d.PageHead, *d.problem))
+	}
+	m := views.PageRecordModel{PageHead: d.PageHead, Problem: d.problem, ID: d.id, Add: d.add, Back: d.back, Action: v.here(c)}
+	for name, values := range form {
+		for _, value := range values {
+			m.Kept = append(m.Kept, views.PageParam{Name: name, Value: value})
+		}
+	}
+	slices.SortStableFunc(m.Kept, func(a, b views.PageParam) int { return cmp.Compare(a.Name, b.Name) })
+	c.Status(d.status())
+	return web.Render(c, views.PageRecord(m))
 }
 
 // onceKey names one filled-in form of one session.
@@ -94,8 +129,8 @@ func (v *nodeViews) save(c *gin.Context, form url.Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.model == nil { // the node cannot be asked now; the browser keeps the form
-		return nil, fault.New(fault.NodeNotReady, "%s does not answer; what you typed is still here", d.NodeLabel)
+	if d.model == nil {
+		return nil, &unasked{d}
 	}
 	d.row = d.base
 	if !d.add {
@@ -103,8 +138,11 @@ func (v *nodeViews) save(c *gin.Context, form url.Values) (any, error) {
 			return nil, err
 		}
 		if d.problem != nil {
+			d.notice = views.PageNotice{
+				Kind: "down", Code: d.problem.Code, Title: views.Sayf("page.not_saved"),
+				Message: strings.TrimSpace(d.problem.Title.Text(c.Request.Context()) + " " + d.problem.Message),
+			}
 			d.problem, d.row = nil, d.base
-			d.notice = views.PageNotice{Kind: "down", Code: "gone", Title: views.Sayf("page.not_saved"), Message: views.T(c.Request.Context(), "page.gone", "node", d.NodeLabel)}
 			return d, nil
 		}
 	}

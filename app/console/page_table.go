@@ -93,7 +93,7 @@ func (v *nodeViews) fillTable(c *gin.Context, o *opened, m *views.PageTableModel
 	m.Keep = append(m.Keep, s.params...)
 	m.Keep = keepIf(m.Keep, q, "sort", "s", "link")
 	query := s.query
-	query.Sort, query.Desc = sortOf(q.Get("sort"))
+	query.Sort, query.Desc = pageSort(q.Get("sort"))
 	query.Size = sizeOf(o.model, q.Get("size"))
 	query.Page = max(atoi(q.Get("page")), 1)
 	m.Columns = columns(o, q, query)
@@ -266,8 +266,8 @@ func alertKind(uiType string) string {
 	return "probe"
 }
 
-// sortOf reads "name" or "-name".
-func sortOf(s string) (name string, desc bool) {
+// pageSort reads "name" or "-name".
+func pageSort(s string) (name string, desc bool) {
 	if len(s) > 0 && s[0] == '-' {
 		return s[1:], true
 	}
