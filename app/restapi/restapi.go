@@ -1,0 +1,220 @@
+// Package restapi offers the console's work as JSON, below /api/v1: the same rights, the same errors, and a document that
+// describes it all at /api/v1/openapi.json.
+package restapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
+	"eruptcloud/app/registry"
+	"eruptcloud/app/web"
+)
+
+// Nodes are the profiles.
+type Nodes interface {
+	ByName(ctx context.Context, name string) (fleet.Node, error)
+	List(ctx context.Context, f fleet.NodeFilter) ([]fleet.Node, int, error)
+	Create(ctx context.Context, in fleet.NewNode) (fleet.Node, string, error)
+	Update(ctx context.Context, name string, p fleet.NodePatch) (fleet.Node, error)
+	Delete(ctx context.Context, name, by string) error
+}
+
+// Groups are the node groups.
+type Groups interface {
+	ByCode(ctx context.Context, code string) (fleet.Group, error)
+	List(ctx context.Context) ([]fleet.Group, error)
+	Create(ctx context.Context, in fleet.NewGroup) (fleet.Group, error)
+	Update(ctx context.Context, code string, p fleet.GroupPatch) (fleet.Group, error)
+	Delete(ctx context.Context, code, by string) error
+}
+
+// Holds keep locations out of routing.
+type Holds interface {
+	// Set returns the hold; one that is there already stays as it is.
+	Set(ctx context.Context, h fleet.Hold) (fleet.Hold, error)
+	// Lift ends a hold. fault.NotFound if there is none.
+	Lift(ctx context.Context, node, location, by string) error
+	Held(node, location string) (fleet.Hold, bool)
+}
+
+// Users are the accounts.
+type Users interface {
+	ByAccount(ctx context.Context, account string) (access.User, error)
+	List(ctx context.Context, f access.UserFilter) ([]access.User, int, error)
+	Create(ctx context.Context, n access.NewUser) (access.User, error)
+	Update(ctx context.Context, account string, p access.UserPatch) (access.User, error)
+	Delete(ctx context.Context, account string, by access.Actor) error
+}
+
+// Roles bundle menus.
+type Roles interface {
+	ByCode(ctx context.Context, code string) (access.Role, error)
+	List(ctx context.Context) ([]access.Role, error)
+	Create(ctx context.Context, n access.NewRole) (access.Role, error)
+	Update(ctx context.Context, code string, p access.RolePatch) (access.Role, error)
+	Delete(ctx context.Context, code string) error
+}
+
+// Registry knows who is alive.
+type Registry interface {
+	View() *registry.View
+	Remove(ctx context.Context, k registry.Key, why registry.Reason) error
+	LastHeartbeats(ctx context.Context, keys ...registry.Key) ([]time.Time, error)
+}
+
+// Recorder keeps the audit trail; Record never blocks.
+type Recorder interface{ Record(e access.Entry) }
+
+// Options of Mount. All are required.
+type Options struct {
+	Nodes    Nodes
+	Groups   Groups
+	Holds    Holds
+	Users    Users
+	Roles    Roles
+	Registry Registry
+	Audit    Recorder
+}
+
+// Root is the path that everything here is below.
+const Root = "/api/v1"
+
+const maxBody = 256 << 10
+
+type api struct{ o Options }
+
+// Mount adds the routes to shell.
+func Mount(shell *web.Shell, o Options) {
+	a := &api{o}
+	may := func(code string) gin.HandlerFunc { return shell.RequireHeader(code) }
+	h := shell.Handle
+	g := shell.Engine().Group(Root)
+	g.GET("/openapi.json", h(document))
+
+	g.GET("/nodes", may(access.CodeNodes), h(a.listNodes))
+	g.POST("/nodes", may(access.CodeNodes+"@ADD"), h(a.createNode))
+	g.GET("/nodes/:nodeName", may(access.CodeNodes), h(a.getNode))
+	g.PATCH("/nodes/:nodeName", may(access.CodeNodes+"@EDIT"), h(a.patchNode))
+	g.DELETE("/nodes/:nodeName", may(access.CodeNodes+"@DELETE"), h(a.deleteNode))
+	g.GET("/nodes/:nodeName/instances", may(access.CodeNodes), h(a.listInstances))
+	g.DELETE("/nodes/:nodeName/instances/:instanceId", may(access.CodeManageNodes), h(a.removeInstance))
+	g.PUT("/nodes/:nodeName/instances/:instanceId/hold", may(access.CodeManageNodes), h(a.hold))
+	g.DELETE("/nodes/:nodeName/instances/:instanceId/hold", may(access.CodeManageNodes), h(a.liftHold))
+
+	g.GET("/groups", may(access.CodeGroups), h(a.listGroups))
+	g.POST("/groups", may(access.CodeGroups+"@ADD"), h(a.createGroup))
+	g.GET("/groups/:code", may(access.CodeGroups), h(a.getGroup))
+	g.PATCH("/groups/:code", may(access.CodeGroups+"@EDIT"), h(a.patchGroup))
+	g.DELETE("/groups/:code", may(access.CodeGroups+"@DELETE"), h(a.deleteGroup))
+
+	g.GET("/users", may(access.CodeUsers), h(a.listUsers))
+	g.POST("/users", may(access.CodeUsers+"@ADD"), h(a.createUser))
+	g.GET("/users/:account", may(access.CodeUsers), h(a.getUser))
+	g.PATCH("/users/:account", may(access.CodeUsers+"@EDIT"), h(a.patchUser))
+	g.DELETE("/users/:account", may(access.CodeUsers+"@DELETE"), h(a.deleteUser))
+
+	g.GET("/roles", may(access.CodeRoles), h(a.listRoles))
+	g.POST("/roles", may(access.CodeRoles+"@ADD"), h(a.createRole))
+	g.GET("/roles/:code", may(access.CodeRoles), h(a.getRole))
+	g.PATCH("/roles/:code", may(access.CodeRoles+"@EDIT"), h(a.patchRole))
+	g.DELETE("/roles/:code", may(access.CodeRoles+"@DELETE"), h(a.deleteRole))
+}
+
+// list is one page of things, and how many there are in all.
+type list[T any] struct {
+	Items []T `json:"items"`
+	Total int `json:"total"`
+}
+
+// answer sends v; what a session may see must not stay in a cache.
+func answer(c *gin.Context, status int, v any) error {
+	c.Header("Cache-Control", "no-store")
+	c.JSON(status, v)
+	return nil
+}
+
+func answerList[T any](c *gin.Context, items []T, total int) error {
+	if items == nil {
+		items = []T{}
+	}
+	return answer(c, http.StatusOK, list[T]{items, total})
+}
+
+// created answers with a new thing and where it is.
+func created(c *gin.Context, kind, id string, v any) error {
+	c.Header("Location", web.Base(c.Request)+Root+"/"+kind+"/"+url.PathEscape(id))
+	return answer(c, http.StatusCreated, v)
+}
+
+func gone(c *gin.Context) error {
+	c.Status(http.StatusNoContent)
+	c.Writer.WriteHeaderNow()
+	return nil
+}
+
+// cut returns one page of all, empty past the end.
+func cut[T any](all []T, page, size int) []T {
+	from := min((page-1)*size, len(all))
+	return all[from:min(from+size, len(all))]
+}
+
+// audit records a change that was tried, and returns how it ended.
+func (a *api) audit(c *gin.Context, action, subject string, params any, err error) error {
+	e := web.AuditEntry(c, action, subject)
+	e.Took = time.Since(e.At)
+	if params != nil {
+		e.Params, _ = json.Marshal(params) // our own bodies, which were JSON before
+	}
+	if err != nil {
+		e.OK, e.Error = false, fault.Of(err).Message()
+	}
+	a.o.Audit.Record(e)
+	return err
+}
+
+func actor(c *gin.Context) access.Actor {
+	in := web.SessionFrom(c)
+	return access.Actor{Account: in.Account, Admin: in.Admin}
+}
+
+// keeping is the context of a change that may set the caller's own password: the session that asks lives on.
+func keeping(c *gin.Context) context.Context {
+	return access.KeepSession(c.Request.Context(), web.HeaderToken(c.Request))
+}
+
+func body(c *gin.Context, v any) error { return web.DecodeJSON(c, v, maxBody) }
+
+func nothingToChange() error {
+	return fault.New(fault.Invalid, "the request names nothing to change")
+}
+
+// when writes a time as RFC 3339 in UTC, null for none.
+func when(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	return &s
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
