@@ -33,7 +33,6 @@ import (
 	"eruptcloud/app/web"
 	"eruptcloud/nodeagent/wire"
 	"eruptcloud/proxy"
-	"eruptcloud/views"
 )
 
 // Options of a Server.
@@ -191,7 +190,6 @@ func (s *Server) mount(keys secrets) error {
 		BasePath: s.c.Server.BasePath, TrustedProxies: s.c.Server.TrustedProxies, Sessions: s.domain.Access.Sessions,
 		CookieKeys: append([][]byte{cookie, seal}, olderKeys(s.c.Session.Keys)...), SecureCookie: s.c.Session.SecureCookie, Logger: s.log,
 		Metrics: s.metrics, Version: s.version, Counts: s.counts, Translate: faultOf,
-		ErrorPage: views.ErrorPage, Notice: views.Notice,
 	})
 	if err != nil {
 		return err
@@ -225,12 +223,9 @@ func (s *Server) mountAPIs() error {
 	}); err != nil {
 		return err
 	}
-	if err := restapi.Mount(s.shell, restapi.Options{
-		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Menus: a.Menus, Registry: s.registry, Audit: a.Audit,
-		Version: s.version,
-	}); err != nil {
-		return err
-	}
+	restapi.Mount(s.shell, restapi.Options{
+		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Registry: s.registry, Audit: a.Audit,
+	})
 	if err := console.Mount(s.shell, console.Options{
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller,
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
