@@ -32,9 +32,9 @@ func (p *Policy) DialContext(ctx context.Context, network, address string) (net.
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
-		return p.dialer.DialContext(ctx, network, address)
+		return p.dial(ctx, network, address)
 	}
-	addrs, err := lookup(ctx, host)
+	addrs, err := p.resolve(ctx, host)
 	if err != nil {
 		last, ok := p.names.get(host)
 		if !ok || definite(err) {
@@ -58,14 +58,14 @@ func definite(err error) bool {
 	return errors.As(err, &dns) && dns.IsNotFound
 }
 
-func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+func (p *Policy) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	limit := lookupLimit
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline)/2)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	addrs, err := p.lookup(ctx, host)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (p *Policy) dialOne(ctx context.Context, network, address string, remaining
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(remaining))
 		defer cancel()
 	}
-	return p.dialer.DialContext(ctx, network, address)
+	return p.dial(ctx, network, address)
 }
 
 // families splits addrs by family; the family of the first address comes first.

@@ -21,6 +21,8 @@ type Options struct {
 	Allow []string
 	// AllowLoopback lets 127.0.0.0/8 and ::1 through.
 	AllowLoopback bool
+	// Lookup resolves names; nil: the system's resolver.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 // DeniedError is a refusal by a Policy.
@@ -54,7 +56,8 @@ type Policy struct {
 	always []rule // nothing excepts these
 	allow  []netip.Prefix
 	deny   []rule
-	dialer *net.Dialer
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	names  names
 }
 
@@ -91,7 +94,13 @@ func NewPolicy(o Options) (*Policy, error) {
 		}
 		p.allow = append(p.allow, prefix)
 	}
-	p.dialer = &net.Dialer{ControlContext: p.controlContext, FallbackDelay: -1}
+	p.dial = (&net.Dialer{Control: p.Control}).DialContext // it never sees a name
+	p.lookup = o.Lookup
+	if p.lookup == nil {
+		p.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
 	return p, nil
 }
 
@@ -118,10 +127,6 @@ func (p *Policy) Control(_, address string, _ syscall.RawConn) error {
 		return fmt.Errorf("address policy cannot read %q: %w", address, err) // refuse what we do not understand
 	}
 	return p.Check(addr.Addr())
-}
-
-func (p *Policy) controlContext(_ context.Context, network, address string, c syscall.RawConn) error {
-	return p.Control(network, address, c)
 }
 
 // forms returns a without zone and, where an IPv4 address is wrapped in it, that address too: a gateway for NAT64 or 6to4

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"syscall"
 	"time"
 
@@ -71,6 +72,8 @@ func explainConnect(err error, seen *progress, timeout time.Duration) Result {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return failed(Connect, fmt.Sprintf("connection refused: nothing listens at %s", address), err)
+	case errors.Is(err, syscall.ECONNRESET):
+		return failed(Connect, fmt.Sprintf("connection reset while connecting to %s", address), err)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return failed(Connect, fmt.Sprintf("no route from the server to %s", address), err)
 	case timedOut(err):
@@ -87,7 +90,7 @@ func explainTLS(err error, timeout time.Duration) Result {
 		record   tls.RecordHeaderError
 	)
 	switch {
-	case errors.As(err, &record):
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return failed(TLS, "does not speak TLS; the location may have to start with http://", err)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return failed(TLS, "the certificate has expired or is not yet valid", err)

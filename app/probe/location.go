@@ -105,15 +105,18 @@ func canonicalDNS(name string) (string, error) {
 			return "", errors.New("has a host name with characters other than a-z, 0-9, - and _ (write international names as xn--…)")
 		}
 	}
-	if last := labels[len(labels)-1]; last[0] >= '0' && last[0] <= '9' && !strings.ContainsFunc(last, notNumeric) {
+	if numeric(labels[len(labels)-1]) {
 		return "", errors.New("has a host that is neither a name nor a complete IP address") // 127.1, 0x7f000001
 	}
 	return name, nil
 }
 
-// notNumeric reports whether r keeps a last label from being read as a number by some resolver.
-func notNumeric(r rune) bool {
-	return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'f' || r == 'x')
+// numeric reports whether a last label would make some resolver read the whole host as an IPv4 address.
+func numeric(label string) bool {
+	digits, hex := strings.CutPrefix(label, "0x")
+	return !strings.ContainsFunc(digits, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || hex && r >= 'a' && r <= 'f')
+	})
 }
 
 func nameRune(r rune) bool {
