@@ -16,7 +16,7 @@ func newMetrics(reg prometheus.Registerer, r *Registry) *metrics {
 			Name: "ec_registry_removals_total", Help: "Instances that this replica removed, by reason.",
 		}, []string{"reason"}),
 		beats: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ec_heartbeats_total", Help: "Registrations of nodes that reached the registry, by what came of them.",
+			Name: "ec_registry_beats_total", Help: "Registrations of nodes that reached the registry, by what came of them.",
 		}, []string{"result"}),
 	}
 	if reg == nil {

@@ -146,9 +146,9 @@ func (r *Registry) registered(ctx context.Context, d decision, seq Seq) (Instanc
 	r.metrics.beat("registered")
 	r.brake.OK(d.next.Locations...)
 	added := d.next.Action == Added
-	if added { // one that an admin removed and that lives comes back with its next beat, and the log says so (S9)
-		slog.InfoContext(ctx, "instance registered", "node", d.next.NodeName, "instance", d.next.ID, "locations", d.next.Locations,
-			"left_before", r.table.leftBy(d.next.Key))
+	if left := r.table.leftBy(d.next.Key); added && left != "" && left != Leave {
+		// One that an admin or the patrol removed and that lives comes back with its next beat, and the log says so (S9).
+		slog.InfoContext(ctx, "instance registered again", "node", d.next.NodeName, "instance", d.next.ID, "removed_by", left)
 	} else if d.next.Moved != nil && (d.old.Moved == nil || !d.old.Moved.At.Equal(d.next.Moved.At)) {
 		slog.InfoContext(ctx, "instance moved", "node", d.next.NodeName, "instance", d.next.ID, "from", d.next.Moved.From, "to", d.next.Locations)
 	}

@@ -125,7 +125,11 @@ func (r *Registry) keepLease(in Instance) time.Time {
 	return time.Time{}
 }
 
+// logRemoval leaves out the reasons of which whoever decided on them knows more: the goodbye and the failed probe.
 func (r *Registry) logRemoval(ctx context.Context, in Instance, gone []string, why Reason) {
+	if why == Leave || why == Patrol {
+		return
+	}
 	slog.InfoContext(ctx, "removed from the registry", "node", in.NodeName, "instance", in.ID, "locations", gone, "reason", why)
 }
 

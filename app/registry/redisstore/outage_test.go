@@ -155,7 +155,9 @@ func TestRedisHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the change is there", func() bool { return has(r, "a", "b")() && has(quiet, "a", "b")() })
-	eventually(t, "nothing is degraded", func() bool { return beat(t, r, "a", "http://a") == nil && r.Degraded() == nil && quiet.Degraded() == nil })
+	eventually(t, "nothing is degraded", func() bool {
+		return beat(t, r, "a", "http://a") == nil && r.Degraded() == nil && quiet.Degraded() == nil
+	})
 }
 
 // S92: two servers swap roles, and no connection is closed.
