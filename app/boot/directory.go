@@ -34,7 +34,7 @@ type directory struct {
 	nodes     nodeProfiles
 	holds     locationHolds
 	registry  removals
-	cursors   sync.Map // node name → *proxy.Cursor
+	cursors   proxy.Cursors
 	evictions chan eviction
 }
 

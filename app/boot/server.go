@@ -227,7 +227,7 @@ func (s *Server) mountAPIs() error {
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Registry: s.registry, Audit: a.Audit,
 	})
 	if err := console.Mount(s.shell, console.Options{
-		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller,
+		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller, Pages: s.caller,
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
 		Listen: f.Listen, Done: s.closing,
 	}); err != nil {
