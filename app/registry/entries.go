@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
+
+	"eruptcloud/app/loop"
 )
 
 // settle waits until the table shows a write and copies the node's state for others to read. That copy is no part of the
@@ -53,4 +56,24 @@ func (r *Registry) Survey(ctx context.Context, nodes []string) error {
 		slog.InfoContext(ctx, "rewrote node entries", "nodes", wrong)
 	}
 	return nil
+}
+
+// Surveyor surveys the node entries with each patrol. On one replica only: boot wraps Run in AsLeader.
+type Surveyor struct {
+	Registry *Registry
+	Names    func(context.Context) ([]string, error) // nodes in the database
+	Interval time.Duration
+}
+
+// Run surveys until ctx ends.
+func (s *Surveyor) Run(ctx context.Context) error {
+	return loop.Every(ctx, "survey of node entries", 0, s.Interval, s.surveyOnce)
+}
+
+func (s *Surveyor) surveyOnce(ctx context.Context) error {
+	names, err := s.Names(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Registry.Survey(ctx, names)
 }

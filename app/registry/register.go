@@ -10,7 +10,7 @@ import (
 )
 
 // maxTries bounds how often a write is computed again because another replica was faster.
-const maxTries = 8
+const maxTries = 32
 
 // Conflict is a registration that was refused because another instance of the node reported its address later.
 type Conflict struct {
