@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 	"strconv"
+	"strings"
 )
 
 func lineNum(n int) string {
@@ -19,3 +20,6 @@ func revisionTitle(ctx context.Context, r RevisionRow) string {
 	}
 	return revText(r.Number) + ", " + dash(r.Author) + ", " + Clock(ctx, r.Created)
 }
+
+// rowsFor is how high an editor starts: as its text needs, within reason.
+func rowsFor(text string) int { return min(max(strings.Count(text, "\n")+4, 12), 36) }

@@ -20,43 +20,59 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// packedWriter packs a page that is written at once, as web.Render does; event streams and short answers pass.
+// packedWriter packs HTML pages; event streams, files and short answers pass.
 type packedWriter struct {
 	gin.ResponseWriter
+	c     *gin.Context
+	begun bool
+	zip   *gzip.Writer // nil: nothing is packed
 }
 
-// Write packs b if it is an HTML page and the answer has not begun.
+// Write decides with the first bytes of the answer whether it is packed.
 func (w *packedWriter) Write(b []byte) (int, error) {
-	h := w.Header()
-	if w.Written() || len(b) < minPacked || h.Get("Content-Encoding") != "" || h.Get(noPacking) != "" ||
-		!strings.HasPrefix(h.Get("Content-Type"), "text/html") {
-		h.Del(noPacking)
+	if !w.begun {
+		w.begun = true
+		h := w.Header()
+		if len(b) >= minPacked && !w.c.GetBool(unpacked) && h.Get("Content-Encoding") == "" && strings.HasPrefix(h.Get("Content-Type"), "text/html") {
+			h.Set("Content-Encoding", "gzip")
+			h.Add("Vary", "Accept-Encoding")
+			h.Del("Content-Length")
+			w.zip = packers.Get().(*gzip.Writer)
+			w.zip.Reset(w.ResponseWriter)
+		}
+	}
+	if w.zip == nil {
 		return w.ResponseWriter.Write(b)
 	}
-	h.Set("Content-Encoding", "gzip")
-	h.Add("Vary", "Accept-Encoding")
-	h.Del("Content-Length")
-	z := packers.Get().(*gzip.Writer)
-	defer packers.Put(z)
-	z.Reset(w.ResponseWriter)
-	n, err := z.Write(b)
-	if err != nil {
-		return n, err
+	return w.zip.Write(b)
+}
+
+// WriteString does as Write; the one of gin would pass the packer.
+func (w *packedWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+func (w *packedWriter) close() {
+	if w.zip == nil {
+		return
 	}
-	return n, z.Close()
+	_ = w.zip.Close() // a reader that is gone is nobody's error
+	packers.Put(w.zip)
+	w.zip = nil
 }
 
 // Unwrap lets http.ResponseController find the connection.
 func (w *packedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// noPacking is a header that a handler sets, and that is never sent, when its page holds a secret beside text that others
-// can choose: the size of a packed page would tell of it.
-const noPacking = "X-Ec-No-Packing"
+// unpacked is what a handler sets when its page holds a secret beside text that others can choose: the size of a packed
+// page would tell of it.
+const unpacked = "console.unpacked"
 
 // compress packs the console's pages for browsers that accept gzip.
 func compress(c *gin.Context) {
 	if c.Request.Method == http.MethodHead || !strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
 		return
 	}
-	c.Writer = &packedWriter{ResponseWriter: c.Writer}
+	w := &packedWriter{ResponseWriter: c.Writer, c: c}
+	c.Writer = w
+	c.Next()
+	w.close()
 }

@@ -70,7 +70,7 @@ func (p *pages) editConfig(c *gin.Context, o configOwner) error {
 // resumeConfig handles POST …/config/edit: back from the review, with the text as it was.
 func (p *pages) resumeConfig(c *gin.Context, o configOwner) error {
 	return p.showEditor(c, o, views.ConfigEditor{
-		ConfigTarget: o.ConfigTarget, Text: c.PostForm("config"), Revision: formRevision(c), Note: text(c, "note"),
+		ConfigTarget: o.ConfigTarget, Text: draftText(c), Revision: formRevision(c), Note: text(c, "note"),
 	})
 }
 
@@ -96,9 +96,8 @@ func (p *pages) showEditor(c *gin.Context, o configOwner, m views.ConfigEditor) 
 
 // reviewConfig handles POST …/config/review: what publishing would change. Nothing is stored yet.
 func (p *pages) reviewConfig(c *gin.Context, o configOwner) error {
-	draft := c.PostForm("config")
-	next, problem, err := parseConfig(draft)
-	if err != nil {
+	draft := draftText(c)
+	if problem := problemOf(views.FrameOf(c.Request.Context()).Lang, draft); problem.Line > 0 {
 		c.Status(http.StatusUnprocessableEntity)
 		return p.showEditor(c, o, views.ConfigEditor{
 			ConfigTarget: o.ConfigTarget, Text: draft, Revision: formRevision(c), Problem: problem, Note: text(c, "note"),
@@ -107,14 +106,12 @@ func (p *pages) reviewConfig(c *gin.Context, o configOwner) error {
 	if formRevision(c) != o.revision {
 		return p.showConflict(c, o, draft)
 	}
-	return p.showReview(c, o, next, draft, views.Fields{})
+	return p.showReview(c, o, draft, views.Fields{})
 }
 
-func (p *pages) showReview(c *gin.Context, o configOwner, next jsonTree, draft string, fields views.Fields) error {
-	now, _, err := parseConfig(o.text)
-	if err != nil {
-		now = jsonTree{object: true} // stored before anybody checked: everything is new
-	}
+func (p *pages) showReview(c *gin.Context, o configOwner, draft string, fields views.Fields) error {
+	now, _ := parseTree(o.text) // a text from before anybody checked counts as nothing: everything is new
+	next, _ := parseTree(draft)
 	return web.Render(c, views.ConfigReviewPage(views.ConfigReview{
 		ConfigTarget: o.ConfigTarget, Text: draft, Revision: o.revision, Note: text(c, "note"), Fields: fields,
 		Diff: diff(prettyOf(o.text), prettyOf(draft)), Changed: changedKeys(now, next), Nodes: o.nodes, Instances: o.instances,
@@ -123,17 +120,16 @@ func (p *pages) showReview(c *gin.Context, o configOwner, next jsonTree, draft s
 
 // publishConfig handles PUT …/config.
 func (p *pages) publishConfig(c *gin.Context, o configOwner) error {
-	draft, note := c.PostForm("config"), text(c, "note")
-	next, _, err := parseConfig(draft)
-	if err != nil {
+	draft, note := draftText(c), text(c, "note")
+	lang := views.FrameOf(c.Request.Context()).Lang
+	if problemOf(lang, draft).Line > 0 {
 		return p.reviewConfig(c, o)
 	}
 	if note == "" {
 		c.Status(http.StatusUnprocessableEntity)
-		lang := views.FrameOf(c.Request.Context()).Lang
-		return p.showReview(c, o, next, draft, views.Fields{Errors: map[string]string{"note": views.Text(lang, "config.note_missing")}})
+		return p.showReview(c, o, draft, views.Fields{Errors: map[string]string{"note": views.Text(lang, "config.note_missing")}})
 	}
-	err = o.set(c.Request.Context(), fleet.ConfigEdit{
+	err := o.set(c.Request.Context(), fleet.ConfigEdit{
 		JSON: draft, BaseRevision: formRevision(c), Editor: viewer(c).Account, Address: web.ClientIP(c.Request), Note: note,
 	})
 	if err := p.record(c, "config.publish", o.subject, err); err != nil {
@@ -177,11 +173,11 @@ func (p *pages) showConflict(c *gin.Context, o configOwner, mine string) error {
 			m.Their = revisionRow(r, o.revision)
 		}
 	}
-	base, _, errBase := parseConfig(m.Base)
-	theirs, _, errTheirs := parseConfig(o.text)
-	own, _, errMine := parseConfig(mine)
+	base, _ := parseTree(m.Base)
+	theirs, okTheirs := parseTree(o.text)
+	own, okMine := parseTree(mine)
 	m.Merged = mine
-	if errBase == nil && errTheirs == nil && errMine == nil {
+	if okTheirs && okMine {
 		merged, clashes := merge(base, theirs, own, "")
 		m.Merged, m.Clashes = merged.pretty(), clashes
 	}
@@ -209,11 +205,9 @@ func (p *pages) compareConfig(c *gin.Context, o configOwner) error {
 		ConfigTarget: o.ConfigTarget, From: revisionRow(old, o.revision), To: revisionRow(new, o.revision),
 		Diff: diff(prettyOf(shownTo(old.Config, o.Edit)), prettyOf(shownTo(new.Config, o.Edit))),
 	}
-	a, _, errA := parseConfig(old.Config)
-	b, _, errB := parseConfig(new.Config)
-	if errA == nil && errB == nil {
-		m.Changed = changedKeys(a, b)
-	}
+	a, _ := parseTree(old.Config)
+	b, _ := parseTree(new.Config)
+	m.Changed = changedKeys(a, b)
 	return web.Render(c, views.ConfigComparePage(m))
 }
 
@@ -233,6 +227,9 @@ func revision(ctx context.Context, o configOwner, number string) (fleet.Revision
 	return history[i], nil
 }
 
+// draftText is the text of the form; browsers send line ends of two characters, which nobody typed.
+func draftText(c *gin.Context) string { return strings.ReplaceAll(c.PostForm("config"), "\r\n", "\n") }
+
 // formRevision is the revision that the text in the form started from. What is no number was made up: it matches none.
 func formRevision(c *gin.Context) int64 {
 	n, err := strconv.ParseInt(c.PostForm("revision"), 10, 64)
@@ -251,11 +248,11 @@ func revisionRow(r fleet.Revision, current int64) views.RevisionRow {
 
 // prettyOf formats a text for comparison; one that is no JSON stays as it is.
 func prettyOf(text string) string {
-	t, _, err := parseConfig(text)
-	if err != nil {
+	t, ok := parseTree(text)
+	switch {
+	case !ok:
 		return text
-	}
-	if strings.TrimSpace(text) == "" {
+	case strings.TrimSpace(text) == "":
 		return ""
 	}
 	return t.pretty()
@@ -266,8 +263,8 @@ func shownTo(text string, edit bool) string {
 	if edit || strings.TrimSpace(text) == "" {
 		return text
 	}
-	t, _, err := parseConfig(text)
-	if err != nil {
+	t, ok := parseTree(text)
+	if !ok {
 		return ""
 	}
 	return t.masked(false).pretty()
@@ -301,10 +298,7 @@ func (p *pages) effectiveOf(ctx context.Context, name string, tree *groupTree) (
 	if err != nil {
 		return nil, err
 	}
-	t, _, err := parseConfig(e.JSON)
-	if err != nil {
-		return nil, nil // shown elsewhere as what it is: no JSON
-	}
+	t, _ := parseTree(e.JSON)
 	var rows []views.EffectiveRow
 	for _, l := range t.leaves() {
 		if len(rows) == most {

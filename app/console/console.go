@@ -115,6 +115,8 @@ type Options struct {
 	Holds    Holds
 	Registry Registry
 	Caller   Caller
+	// Pages asks nodes for the pages they host (proxy.Caller); nil: the console shows none.
+	Pages    PageCaller
 	Users    Users
 	Roles    Roles
 	Menus    Menus
@@ -161,6 +163,9 @@ func Mount(shell *web.Shell, o Options) error {
 	p.mountGroups(root)
 	p.mountAccess(root)
 	p.mountLive(root)
+	if o.Pages != nil {
+		p.mountPages(root)
+	}
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
 	"eruptcloud/views"
 )
 
@@ -26,42 +27,41 @@ type jsonMember struct {
 	value jsonTree
 }
 
-// parseConfig reads a configuration: one JSON object, or nothing at all. The error is a *fault.Error that names line and
-// column, and so does the problem.
-func parseConfig(text string) (jsonTree, views.Problem, error) {
+// parseTree reads a configuration: one JSON object, or nothing at all. ok is false for any other text.
+func parseTree(text string) (t jsonTree, ok bool) {
 	if strings.TrimSpace(text) == "" {
-		return jsonTree{object: true}, views.Problem{}, nil
+		return jsonTree{object: true}, true
 	}
-	body := []byte(text)
-	dec := json.NewDecoder(bytes.NewReader(body))
+	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	t, err := readTree(dec, 0)
-	if err == nil && !t.object {
-		err = errNoObject
+	if err != nil || !t.object {
+		return jsonTree{object: true}, false
 	}
-	if err == nil {
-		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
-			err = errTrailing
-		}
-	}
-	if err == nil {
-		return t, views.Problem{}, nil
-	}
-	line, column := place(body, offsetOf(err, dec, body))
-	f := fault.New(fault.Invalid, "line %d, column %d: %s", line, column, reason(err))
-	return jsonTree{}, views.Problem{Line: line, Column: column, Message: f.Message()}, f
+	_, err = dec.Token()
+	return t, errors.Is(err, io.EOF)
 }
 
-var (
-	errNoObject = errors.New("a configuration is one JSON object")
-	errTrailing = errors.New("text after the end of the object")
-	errDeep     = errors.New("nested too deeply")
-)
+// problemOf says where a text breaks the rules, in the viewer's language; Line is 0 if it does not.
+func problemOf(lang, text string) views.Problem {
+	err := fleet.CheckConfig(text)
+	if err == nil {
+		return views.Problem{}
+	}
+	f := fault.Of(err)
+	p := views.Problem{Line: 1, Column: 1, Message: views.Translate(lang, f.Format, f.Args...)}
+	if len(f.Args) >= 2 && f.Code == fault.Invalid {
+		if line, ok := f.Args[0].(int); ok {
+			p.Line = line
+		}
+		if column, ok := f.Args[1].(int); ok {
+			p.Column = column
+		}
+	}
+	return p
+}
 
-// duplicateError names a key that one object has twice: which value counts would be anybody's guess.
-type duplicateError struct{ key string }
-
-func (e duplicateError) Error() string { return fmt.Sprintf("the key %q occurs twice", e.key) }
+var errDeep = errors.New("nested too deeply")
 
 // maxDepth bounds how deeply values may be nested.
 const maxDepth = 100
@@ -85,7 +85,6 @@ func readTree(dec *json.Decoder, depth int) (jsonTree, error) {
 
 func readObject(dec *json.Decoder, depth int) (jsonTree, error) {
 	t := jsonTree{object: true}
-	seen := map[string]bool{}
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {
@@ -93,12 +92,8 @@ func readObject(dec *json.Decoder, depth int) (jsonTree, error) {
 		}
 		key, ok := tok.(string)
 		if !ok {
-			return t, errNoObject
+			return t, fmt.Errorf("key %v is no text", tok)
 		}
-		if seen[key] {
-			return t, duplicateError{key}
-		}
-		seen[key] = true
 		v, err := readTree(dec, depth+1)
 		if err != nil {
 			return t, err
@@ -268,31 +263,4 @@ func (t jsonTree) masked(secret bool) jsonTree {
 		out.members = append(out.members, jsonMember{m.key, m.value.masked(secret || secretKey.MatchString(m.key))})
 	}
 	return out
-}
-
-func offsetOf(err error, dec *json.Decoder, body []byte) int64 {
-	var syntax *json.SyntaxError
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return int64(len(body))
-	case errors.As(err, &syntax):
-		return syntax.Offset
-	}
-	return dec.InputOffset()
-}
-
-func reason(err error) string {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "the text ends before the object does"
-	}
-	return strings.TrimPrefix(err.Error(), "json: ")
-}
-
-// place turns an offset in bytes, of the character at fault or behind it, into line and column from 1.
-func place(body []byte, offset int64) (line, column int) {
-	offset = min(max(offset, 0), int64(len(body)))
-	before := body[:offset]
-	line = bytes.Count(before, []byte("\n")) + 1
-	start := bytes.LastIndexByte(before, '\n') + 1
-	return line, max(1, len([]rune(string(before[start:]))))
 }

@@ -34,7 +34,7 @@ func (p *pages) createNode(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	c.Header(noPacking, "1")
+	c.Set(unpacked, true)
 	return web.Render(c, views.NodeCreatedPage(views.NodeCreated{
 		Name: node.Name, Connect: p.snippet(c, node.Name, token), Side: groupSide(states, tree, views.NodeQuery{}),
 	}))

@@ -288,10 +288,11 @@ func sortNodes(states []nodeState, counts map[string]map[views.StateKind]int, tr
 // missing is the number of instances that are not in routing.
 func missing(s nodeState) int { return len(s.instances) - s.up }
 
+// worstOf is the state that decides a group's place; nodes that nobody expects to run do not move it up.
 func worstOf(c map[views.StateKind]int) views.StateKind {
 	worst := views.StateUp
 	for k, n := range c {
-		if n > 0 && k.Rank() < worst.Rank() {
+		if n > 0 && !k.Dim() && k.Rank() < worst.Rank() {
 			worst = k
 		}
 	}

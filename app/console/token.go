@@ -19,7 +19,7 @@ func (p *pages) showToken(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "no-store")
-	c.Header(noPacking, "1")
+	c.Set(unpacked, true)
 	if isFragment(c) {
 		return web.Render(c, views.TokenView(p.snippet(c, name, token)))
 	}

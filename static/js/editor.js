@@ -39,6 +39,21 @@
     };
     try { ws(); if (i >= s.length) return -1; if (s[i] !== "{") return i; value(0); ws(); return i < s.length ? i : -1; } catch (at) { if (typeof at !== "number") throw at; return at; }
   };
+  // format moves blanks only: numbers stay as they were typed, also those that JavaScript would round.
+  const format = (s) => {
+    let out = "", depth = 0;
+    const line = () => { out += "\n" + "  ".repeat(depth); };
+    const parts = s.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g) || [];
+    parts.forEach((p, k) => {
+      const next = parts[k + 1];
+      if (p === "{" || p === "[") { out += p; if (next !== "}" && next !== "]") { depth++; line(); } } else if (p === "}" || p === "]") {
+        const before = parts[k - 1];
+        if (before !== "{" && before !== "[") { depth--; line(); }
+        out += p;
+      } else if (p === ",") { out += p; line(); } else out += p === ":" ? ": " : p;
+    });
+    return out;
+  };
   const adopt = (box) => {
     if (box.dataset.ready) return;
     box.dataset.ready = "1";
@@ -77,7 +92,8 @@
   Object.assign(ec.acts, {
     "json-format": (b) => {
       const t = $("textarea", $("[data-editor]", b.closest(".card")));
-      try { const s = JSON.stringify(JSON.parse(t.value), null, 2); t.focus(); t.setRangeText(s, 0, t.value.length, "start"); t.dispatchEvent(new Event("input", { bubbles: true })); } catch { /* the error's place is shown beside the button */ }
+      if (where(t.value) >= 0) return; // the place of the error is shown beside the button
+      t.focus(); t.setRangeText(format(t.value), 0, t.value.length, "start"); t.dispatchEvent(new Event("input", { bubbles: true }));
     },
     "editor-full": (b) => { b.closest(".card").classList.toggle("full"); },
   });
