@@ -77,17 +77,20 @@ func (a *API) enter(ctx context.Context, c *gin.Context, node fleet.Node, info w
 			Token: hex.EncodeToString(token[:]), Peer: peer,
 		},
 	})
-	if err != nil || !added {
+	if err != nil {
 		return err
+	}
+	if node.FirstSeen.IsZero() {
+		if err := a.o.Nodes.MarkSeen(ctx, node.Name); err != nil { // the next beat tries again
+			a.o.Logger.WarnContext(ctx, "note a node's first registration", "node", node.Name, "error", err)
+		}
+	}
+	if !added {
+		return nil
 	}
 	a.o.Logger.InfoContext(ctx, "instance registered", "node", node.Name, "instance", info.InstanceID, "version", info.Version,
 		"locations", locations, "peer", peer, "request_id", web.RequestID(ctx))
 	a.warnLoopback(ctx, node.Name, info.InstanceID, locations, peer)
-	if node.FirstSeen.IsZero() {
-		if err := a.o.Nodes.MarkSeen(ctx, node.Name); err != nil {
-			a.o.Logger.WarnContext(ctx, "note a node's first registration", "node", node.Name, "error", err)
-		}
-	}
 	return nil
 }
 

@@ -112,7 +112,7 @@ const (
 	answerWithin    = 4 * time.Second // longer, and an old node's heartbeat thread hangs
 	bodyWithin      = 3 * time.Second
 
-	beatsPerSecond, beatBurst = 2, 20        // of one instance; normal is one in 15 s (S14)
+	beatsPerSecond, beatBurst = 10, 20       // of one instance; normal is one in 15 s (S14)
 	peerPerSecond, peerBurst  = 1_000, 2_000 // of one address, behind which a whole fleet may stand
 )
 

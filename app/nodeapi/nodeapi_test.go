@@ -49,6 +49,7 @@ type world struct {
 	calls     []string // in order
 	broken    error    // what every store answers
 	panics    bool
+	hangs     bool // until the caller's deadline
 	hook      error
 	now       time.Time
 	log       bytes.Buffer
@@ -65,8 +66,12 @@ func (w *world) note(format string, args ...any) {
 	}
 }
 
-func (w *world) Authenticate(_ context.Context, name, token string) (fleet.Node, error) {
+func (w *world) Authenticate(ctx context.Context, name, token string) (fleet.Node, error) {
 	w.note("authenticate %s", name)
+	if w.hangs {
+		<-ctx.Done()
+		return fleet.Node{}, ctx.Err()
+	}
 	if w.broken != nil {
 		return fleet.Node{}, w.broken
 	}
@@ -89,7 +94,13 @@ func (w *world) Effective(_ context.Context, name string) (fleet.Effective, erro
 }
 
 func (w *world) MarkSeen(_ context.Context, name string) error {
+	if w.broken != nil {
+		return w.broken
+	}
 	w.seen = append(w.seen, name)
+	n := w.nodes[name]
+	n.FirstSeen = w.now
+	w.nodes[name] = n
 	return nil
 }
 
@@ -152,8 +163,12 @@ func (w *world) Handshake(ctx context.Context, location, node string) probe.Resu
 
 func (w *world) Trigger(node string) { w.triggered = append(w.triggered, node) }
 
-func (w *world) Check(_ context.Context, token string, codes ...string) (access.Session, []bool, error) {
+func (w *world) Check(ctx context.Context, token string, codes ...string) (access.Session, []bool, error) {
 	w.note("session")
+	if w.hangs {
+		<-ctx.Done()
+		return access.Session{}, nil, ctx.Err()
+	}
 	if w.broken != nil {
 		return access.Session{}, nil, w.broken
 	}

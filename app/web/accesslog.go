@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"eruptcloud/app/fault"
 )
 
 // recorder notes what was answered. It passes flushing, hijacking and deadlines through.
@@ -35,6 +37,14 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// noteAbort notes that a panic passes, which breaks the connection.
+func (w *recorder) noteAbort() {
+	if p := recover(); p != nil {
+		w.aborted = true
+		panic(p)
+	}
+}
+
 // Written reports whether the answer has begun.
 func (w *recorder) Written() bool { return w.status != 0 || w.hijacked }
 
@@ -59,6 +69,8 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (s *Shell) logAccess(q *request, method string, target *url.URL, agent string, rec *recorder) {
 	status := rec.status
 	switch {
+	case q.gone:
+		status = fault.ClientGone.Status()
 	case rec.hijacked:
 		status = http.StatusSwitchingProtocols
 	case status == 0 && !rec.aborted:

@@ -48,10 +48,11 @@ func (s *Shell) Handle(h func(*gin.Context) error) gin.HandlerFunc {
 func (s *Shell) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := s.Note(r, err)
 	q := requestOf(r)
-	if begun, ok := w.(interface{ Written() bool }); ok && begun.Written() {
+	if e.Code == fault.ClientGone {
+		q.gone = true
 		panic(http.ErrAbortHandler)
 	}
-	if e.Code == fault.ClientGone {
+	if begun, ok := w.(interface{ Written() bool }); ok && begun.Written() {
 		panic(http.ErrAbortHandler)
 	}
 	h := w.Header()

@@ -128,8 +128,8 @@ func TestAnErrorAfterTheAnswerHasBegunBreaksIt(t *testing.T) {
 		return errors.New("lost the rest")
 	}))
 	defer func() {
-		if p := recover(); p != http.ErrAbortHandler {
-			t.Errorf("handler ended with %v, want http.ErrAbortHandler", p)
+		if p := recover(); p != http.ErrAbortHandler || !strings.Contains(f.log.String(), `"aborted":true`) {
+			t.Errorf("handler ended with %v, log %s; want http.ErrAbortHandler, and the log to say so", p, &f.log)
 		}
 	}()
 	f.do("GET", "/api/v1/x")
@@ -141,8 +141,8 @@ func TestAClientThatLeftGetsNoAnswer(t *testing.T) {
 	cancel()
 	w := httptest.NewRecorder()
 	defer func() {
-		if p := recover(); p != http.ErrAbortHandler || strings.Contains(f.log.String(), "internal") {
-			t.Errorf("ended with %v, log %s; want ErrAbortHandler and no internal error", p, &f.log)
+		if p := recover(); p != http.ErrAbortHandler || strings.Contains(f.log.String(), "internal") || !strings.Contains(f.log.String(), `"status":499`) {
+			t.Errorf("ended with %v, log %s; want ErrAbortHandler, no internal error and status 499", p, &f.log)
 		}
 	}()
 	f.Handler().ServeHTTP(w, request("GET", "/api/v1/fail").WithContext(ctx))

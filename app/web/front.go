@@ -28,6 +28,7 @@ func (s *Shell) Front(next http.Handler) http.Handler {
 		rec := &recorder{ResponseWriter: w}
 		target := r.URL // the handlers may change theirs
 		defer s.logAccess(q, r.Method, target, r.UserAgent(), rec)
+		defer rec.noteAbort()
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, q))
 		q.path = collapseSlashes(r.URL.EscapedPath())
 		q.cutBase(s.o.BasePath)
@@ -134,7 +135,6 @@ func (s *Shell) recoverPanic(rec *recorder, r *http.Request) {
 		return
 	}
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		rec.aborted = true
 		panic(http.ErrAbortHandler)
 	}
 	err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())

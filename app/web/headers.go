@@ -21,6 +21,7 @@ func setSecurityHeaders(h http.Header, path string) {
 	switch {
 	case isStreamed(path):
 		h.Set("Content-Security-Policy", foreignCSP)
+		h.Set("Referrer-Policy", "no-referrer") // erupt's own front end puts tokens into these addresses
 	case isMachine(path):
 		h.Set("Content-Security-Policy", dataCSP)
 	default:

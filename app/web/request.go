@@ -23,6 +23,7 @@ type request struct {
 	path    string // escaped path below base
 	start   time.Time
 	account string // for the access log, once known
+	gone    bool   // the client left before its answer
 }
 
 type requestKey struct{}
