@@ -16,6 +16,12 @@ import (
 // MaxConfig is the largest config in bytes.
 const MaxConfig = 10 << 20
 
+// CheckConfig says whether a text could be published as a config. fault.Invalid has line and column as its first arguments.
+func CheckConfig(text string) error {
+	_, err := checkConfig(text)
+	return err
+}
+
 // checkConfig returns the text to store: text itself, empty if it has only blanks. It must be one JSON object in which no key
 // stands twice, since readers would disagree on which one counts.
 func checkConfig(text string) (string, error) {
