@@ -99,7 +99,6 @@ type LoginForm struct {
 	Next    string // where a login leads
 	Ended   bool   // a session ended: say so
 	Server  string // name of this installation, as its address says
-	First   bool   // no login has happened yet: say where the first password is
 }
 
 // MePage is the viewer's own account.
