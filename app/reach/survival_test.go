@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +79,24 @@ func (n *network) count(location string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.asked[location])
+}
+
+func (n *network) most() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.top
+}
+
+func (n *network) tries(location string) []time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.asked[location])
+}
+
+func (n *network) locations() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(maps.Keys(n.asked))
 }
 
 func (n *network) forget() {
@@ -169,7 +189,7 @@ func TestPatrol(t *testing.T) {
 		if n := []int{w.net.count(alive), w.net.count(dead), w.net.count(slow)}; !slices.Equal(n, []int{1, 2, 2}) {
 			t.Errorf("probes in the first round: %v, want 1, 2, 2", n)
 		}
-		if tries := w.net.asked[dead]; tries[1].Sub(tries[0]) != 200*time.Millisecond {
+		if tries := w.net.tries(dead); tries[1].Sub(tries[0]) != 200*time.Millisecond {
 			t.Errorf("the second try came after %s, want 200ms", tries[1].Sub(tries[0]))
 		}
 		w.net.kill(alive)
@@ -241,12 +261,7 @@ func TestWhoIsProbed(t *testing.T) {
 				}
 				run(t, w.survival.Run)
 				time.Sleep(time.Minute)
-				var asked []string
-				for l := range w.net.asked {
-					asked = append(asked, l)
-				}
-				slices.Sort(asked)
-				if !slices.Equal(asked, tt.want) {
+				if asked := w.net.locations(); !slices.Equal(asked, tt.want) {
 					t.Errorf("probed %q, want %q", asked, tt.want)
 				}
 			})
@@ -349,13 +364,14 @@ func TestTrigger(t *testing.T) {
 }
 
 func TestLostTimeWaitsOneBeat(t *testing.T) {
-	var ahead time.Duration
-	inTime(t, func(o *reach.SurvivalOptions) { o.Now = func() time.Time { return time.Now().Round(0).Add(ahead) } }, func(t *testing.T, w *world) {
-		ahead = 0
+	var ahead atomic.Int64
+	inTime(t, func(o *reach.SurvivalOptions) {
+		o.Now = func() time.Time { return time.Now().Round(0).Add(time.Duration(ahead.Load())) }
+	}, func(t *testing.T, w *world) {
 		l := w.register("order", 1)
 		run(t, w.survival.Run)
 		time.Sleep(time.Minute)
-		ahead = time.Hour
+		ahead.Store(int64(time.Hour))
 		w.net.kill(l)
 		time.Sleep(time.Minute + 14*time.Second)
 		w.live("order", l)
@@ -372,8 +388,8 @@ func TestWorkersAreBounded(t *testing.T) {
 		w.net.takes = time.Second
 		run(t, w.survival.Run)
 		time.Sleep(time.Minute)
-		if w.net.top != 4 || w.net.count(at("order", 49)) != 1 {
-			t.Errorf("%d probes at once, want 4 and all done", w.net.top)
+		if w.net.most() != 4 || w.net.count(at("order", 49)) != 1 {
+			t.Errorf("%d probes at once, want 4 and all done", w.net.most())
 		}
 	})
 }

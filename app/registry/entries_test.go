@@ -59,6 +59,12 @@ func (n *notes) Wrong(_ context.Context, nodes []string, v *registry.View) ([]st
 	return wrong, nil
 }
 
+func (n *notes) set(node string, locations ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.entries[node] = locations
+}
+
 func (n *notes) take() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,6 +97,7 @@ func TestNodeEntriesFollowTheRegistry(t *testing.T) {
 		want(t, "entry after a drain", n.entries["order"], []string{})
 		register(t, r, describe("order", "three", locC))
 		time.Sleep(2 * terms.Duration)
+		synctest.Wait()
 		want(t, "entry after an expiry", n.entries["order"], []string{})
 		n.fails = true
 		register(t, r, describe("order", "four", locC)) // an entry that cannot be written refuses nobody
@@ -110,8 +117,9 @@ func TestSurvey(t *testing.T) {
 		run(t, (&registry.Surveyor{Registry: r, Names: names, Interval: 2 * time.Minute}).Run)
 		synctest.Wait()
 		want(t, "rewritten", n.take(), []string{"write stock"})
-		n.entries["order"] = []string{"http://elsewhere"}
+		n.set("order", "http://elsewhere")
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		want(t, "rewritten", n.take(), []string{"write order"})
 	})
 }

@@ -3,6 +3,7 @@ package registry_test
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,7 @@ func TestLeaseEnds(t *testing.T) {
 			register(t, r, describe("order", "two", locB))
 			time.Sleep(15 * time.Second)
 		}
+		synctest.Wait()
 		want(t, "routed", routed(r.View(), "order"), []string{locB})
 		if deleted != 1 || last(r).Reason == registry.Patrol {
 			t.Errorf("%d removals, want one", deleted)
@@ -132,12 +134,12 @@ func TestLeaseEnds(t *testing.T) {
 
 // A clock that jumps, a process that was stopped, a store that was down, a new leader: nobody who lives is evicted (S10, S71).
 func TestNobodyIsEvictedAfterLostTime(t *testing.T) {
-	var ahead time.Duration
+	var ahead atomic.Int64
 	tests := map[string]func(r *registry.Registry, s *flaky, startEvictor func()){
 		"the clock jumps": func(_ *registry.Registry, _ *flaky, start func()) {
 			start()
 			time.Sleep(time.Minute)
-			ahead = time.Hour
+			ahead.Store(int64(time.Hour))
 		},
 		"the store is down longer than a lease": func(_ *registry.Registry, s *flaky, start func()) {
 			start()
@@ -154,10 +156,10 @@ func TestNobodyIsEvictedAfterLostTime(t *testing.T) {
 	}
 	for name, disturb := range tests {
 		t.Run(name, func(t *testing.T) {
-			ahead = 0
+			ahead.Store(0)
 			synctest.Test(t, func(t *testing.T) {
 				s := &flaky{Store: newStore()}
-				r := start(t, registry.Options{Store: s, Lease: terms, Now: func() time.Time { return time.Now().Round(0).Add(ahead) }})
+				r := start(t, registry.Options{Store: s, Lease: terms, Now: func() time.Time { return time.Now().Round(0).Add(time.Duration(ahead.Load())) }})
 				register(t, r, describe("order", "alive", locA))
 				register(t, r, describe("order", "dead", locB))
 				disturb(r, s, func() { run(t, (&registry.Evictor{Registry: r}).Run) })
@@ -247,6 +249,7 @@ func TestLogGap(t *testing.T) {
 			}
 		})
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		want(t, "heard", heard, []string{"ADDED comes", "DELETED leaves"})
 		want(t, "routed", routed(r.View(), "order"), []string{locB, locC})
 	})
@@ -301,6 +304,7 @@ func TestListenerThatPanicsStopsNothing(t *testing.T) {
 		r.Listen(func(changes []registry.Change) { heard += len(changes) })
 		register(t, r, describe("order", "one", locA))
 		register(t, r, describe("order", "two", locB))
+		synctest.Wait()
 		if heard != 2 {
 			t.Errorf("the other listener heard of %d changes, want 2", heard)
 		}
