@@ -153,7 +153,6 @@ func (e *exchange) kindOf(ctx context.Context, err error) *Failure {
 	var known *Failure
 	var dead *dialError
 	var large *http.MaxBytesError
-	var timeout interface{ Timeout() bool }
 	read := e.upload.failed()
 	switch {
 	case errors.As(err, &known):
@@ -169,7 +168,7 @@ func (e *exchange) kindOf(ctx context.Context, err error) *Failure {
 		return Fail(Invalid, "the request body cannot be read").Because(read)
 	case errors.As(err, &dead):
 		return Fail(UpstreamUnreachable, "no instance of '%s' can be reached", e.target.Node).Because(err)
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case isTimeout(err):
 		return Fail(UpstreamTimeout, "'%s' did not answer in time", e.target.Node).Because(err)
 	default:
 		return Fail(UpstreamUnreachable, "the connection to '%s' broke before it answered", e.target.Node).Because(err)

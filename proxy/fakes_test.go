@@ -113,6 +113,7 @@ func (g *fakeGate) last() Wish {
 
 type fakeRecorder struct {
 	mu      sync.Mutex
+	more    *sync.Cond
 	entries []Entry
 }
 
@@ -120,6 +121,17 @@ func (r *fakeRecorder) Record(e Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.entries = append(r.entries, e)
+	r.more.Broadcast()
+}
+
+// wait returns once there are n entries.
+func (r *fakeRecorder) wait(n int) []Entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.entries) < n {
+		r.more.Wait()
+	}
+	return slices.Clone(r.entries)
 }
 
 func (r *fakeRecorder) all() []Entry {
@@ -212,6 +224,7 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 			w.WriteHeader(http.StatusTeapot)
 		}),
 	}
+	r.recorder.more = sync.NewCond(&r.recorder.mu)
 	for _, c := range change {
 		c(&o)
 	}

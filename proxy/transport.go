@@ -38,7 +38,6 @@ func (e *dialError) Unwrap() error { return e.cause }
 // host, no route, connect timeout. err comes from a dialer, bare or wrapped.
 func notReached(err error, timedOut bool) (*dialError, bool) {
 	var name *net.DNSError
-	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.As(err, &name): // first, since a resolver that is silent also is a timeout
 		return &dialError{reason: "unknown host", dead: name.IsNotFound, cause: err}, true
@@ -46,10 +45,21 @@ func notReached(err error, timedOut bool) (*dialError, bool) {
 		return &dialError{reason: "connection refused", dead: true, cause: err}, true
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return &dialError{reason: "no route", dead: true, cause: err}, true
-	case timedOut, errors.As(err, &timeout) && timeout.Timeout():
+	case timedOut, isTimeout(err):
 		return &dialError{reason: "connect timeout", dead: true, cause: err}, true
 	}
 	return nil, false
+}
+
+// isTimeout reports whether something in err's chain is a timeout; some wrappers answer for themselves and say no.
+func isTimeout(err error) bool {
+	for err != nil {
+		if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() {
+			return true
+		}
+		err = errors.Unwrap(err)
+	}
+	return false
 }
 
 // dialer opens connections for the transport. Its context is detached from the request by net/http: a client that leaves
