@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"eruptcloud/nodeagent/wire"
@@ -103,6 +104,9 @@ func (a *Agent) servePage(w http.ResponseWriter, r *http.Request, parts []string
 			continue
 		}
 		p := a.pages.page(found["{e}"])
+		if p == nil && slices.Contains(reservedNames, found["{e}"]) {
+			continue // another pattern's word
+		}
 		if p == nil {
 			if a.hosts(found["{e}"]) {
 				return false // an erupt of the program's own

@@ -374,6 +374,9 @@ func (e *exportWriter) begin() {
 
 // Write implements io.Writer.
 func (e *exportWriter) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
 	e.begin()
 	return e.r.w.Write(p)
 }

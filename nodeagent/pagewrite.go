@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -257,6 +258,9 @@ func (r *pageRequest) acceptLimits(p *page, f *Field, row, old Row) error {
 		}
 		return nil
 	}
+	if old != nil && reflect.DeepEqual(old[f.Name], v) {
+		return nil // a row must stay savable when its page got stricter, or what it refers to has gone
+	}
 	if err := f.allow(r.Context(), v, row, old); err != nil {
 		return err
 	}
@@ -272,9 +276,6 @@ func (r *pageRequest) acceptLimits(p *page, f *Field, row, old Row) error {
 // acceptReference makes sure that the referenced row exists, fits what it depends on, and does not close a circle in a tree.
 func (r *pageRequest) acceptReference(p *page, f *Field, row, old Row) error {
 	target := p.target(f)
-	if old != nil && old[f.Name] == row[f.Name] {
-		return nil // unchanged, also if the row has gone meanwhile
-	}
 	ref, err := target.find(r.Context(), row[f.Name])
 	if errors.Is(err, ErrNoRow) {
 		return bad("%s: there is no such row")
