@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -48,8 +50,8 @@ Settings come from flags, then environment (EC_SECTION_KEY), then a TOML file (-
 
 Exit codes: 0 done or stopped by a signal, 1 failure while running, 2 wrong arguments or configuration,
 3 database not usable, 4 address not available, 5 request refused (exists, not found, invalid).`,
-		SilenceUsage: true, SilenceErrors: true,
-		Args: cobra.NoArgs,
+		SilenceUsage: true, SilenceErrors: true, SuggestionsMinimumDistance: 2,
+		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	s := &settings{}
@@ -62,6 +64,18 @@ Exit codes: 0 done or stopped by a signal, 1 failure while running, 2 wrong argu
 		refuseStrayArguments(c)
 	}
 	return root
+}
+
+// knownCommand refuses what is no command and says which are near.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	msg := fmt.Sprintf("%q is no command", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		msg += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageError{errors.New(msg)}
 }
 
 // refuseStrayArguments makes wrong arguments of any command a usage error.

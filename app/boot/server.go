@@ -151,8 +151,30 @@ func (s *Server) buildFleet(stores stores) (*netguard.Policy, error) {
 		part{"eviction by the proxy", s.directory.Run},
 		part{"lease eviction", func(ctx context.Context) error { return s.member.AsLeader(ctx, evictor.Run) }},
 	)
+	leavers := newLeavers(s.domain.Fleet.Nodes, s.registry)
+	s.parts = append(s.parts, part{"disabled nodes", leavers.Run})
+	s.domain.Fleet.Listen(leavers.hear)
+	if stores.entries != nil {
+		survey := &registry.Surveyor{Registry: s.registry, Names: s.enabledNames, Interval: s.c.CloudServer.NodeSurviveCheckTime}
+		s.parts = append(s.parts, part{"survey of node entries", func(ctx context.Context) error { return s.member.AsLeader(ctx, survey.Run) }})
+	}
 	s.domain.Fleet.Listen(s.profileChanged)
 	return policy, nil
+}
+
+// enabledNames are the nodes that may have an entry in Redis: a disabled one's was deleted.
+func (s *Server) enabledNames(ctx context.Context) ([]string, error) {
+	all, err := s.domain.Fleet.Nodes.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, n := range all {
+		if n.Enabled {
+			names = append(names, n.Name)
+		}
+	}
+	return names, nil
 }
 
 // nodeNames are the profiles' names, for the patrol (A12).

@@ -84,7 +84,7 @@ func TestNodeCreateBesideARunningServer(t *testing.T) { // F3
 	}
 	// The running server has never heard of it: the wrong token must be told from an unknown name at once.
 	resp, raw := s.call(http.MethodPost, "/erupt-cloud-api/register-node", map[string]any{
-		"instanceId": "a", "version": "2.0.4", "nodeName": "beside", "accessToken": "wrong", "nodeAddress": []string{}, "erupts": []string{},
+		"instanceId": "a", "version": "2.0.4", "nodeName": "beside", "accessToken": "wrong", "nodeAddress": []string{"http://127.0.0.1:1"}, "erupts": []string{},
 	}, nil)
 	if resp.StatusCode != http.StatusUnauthorized || !strings.Contains(string(raw), "beside Access token invalid") {
 		t.Errorf("registration with a wrong token = %d %s, want 401 and the reason", resp.StatusCode, raw)

@@ -52,9 +52,7 @@ func runGoNode() error {
 	if err := agent.Host(goPages()...); err != nil {
 		return err
 	}
-	// The program's own server: Mount puts the agent before it, trace before both sees what was accepted.
 	server := &http.Server{Addr: os.Getenv(goNodeAddr), ReadHeaderTimeout: 10 * time.Second}
-	server.Handler = trace(agent.Mount(http.NotFoundHandler()))
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", server.Addr)
 	if err != nil {
 		return err
@@ -86,6 +84,9 @@ func traceTo(path string) (func(http.Handler) http.Handler, error) {
 // streams answers what the proxy must pass piece by piece.
 func streams(w http.ResponseWriter, r *http.Request) {
 	switch {
+	case strings.Contains(r.URL.Path, "/data/table/"):
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"pageIndex":1,"pageSize":10,"total":30,"totalPage":3,"list":[]}`)
 	case strings.Contains(r.URL.Path, "/operator/events"):
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i := range 5 {

@@ -21,12 +21,13 @@ type load struct {
 	done   chan struct{}
 	mu     sync.Mutex
 	sent   int
+	began  map[string]time.Time
 	failed map[string]string // number → what happened
 }
 
 func startLoad(s *server, erupt string) *load {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{stop: cancel, done: make(chan struct{}), failed: map[string]string{}}
+	l := &load{stop: cancel, done: make(chan struct{}), began: map[string]time.Time{}, failed: map[string]string{}}
 	client := &http.Client{Timeout: 30 * time.Second}
 	go func() {
 		defer close(l.done)
@@ -43,6 +44,7 @@ func startLoad(s *server, erupt string) *load {
 			l.mu.Lock()
 			l.sent++
 			n := fmt.Sprint(l.sent)
+			l.began[n] = time.Now()
 			l.mu.Unlock()
 			open.Go(func() {
 				if problem := query(client, s, erupt, n); problem != "" {
@@ -118,24 +120,26 @@ func TestKilledInstance(t *testing.T) { // F16, A15
 	doomed := goNode(t, s, "crm", token, freeAddr(t), trace)
 	goNode(t, s, "crm", token, freeAddr(t), "")
 	s.awaitInstances("crm", 2, 20*time.Second)
-	l := startLoad(s, "crm.Customer")
+	l := startLoad(s, "crm.Stream")
 	eventually(t, 10*time.Second, func() bool { return strings.Count(readFile(t, trace), "\n") > 20 }, func() string { return "the first instance gets no requests" })
 	doomed.kill()
 	killed := time.Now()
 	s.awaitInstances("crm", 1, 20*time.Second)
 	for time.Since(killed) < 2*time.Second {
-		if query(http.DefaultClient, s, "crm.Customer", "") != "" {
+		if query(http.DefaultClient, s, "crm.Stream", "") != "" {
 			t.Error("a request after the kill failed")
 		}
 	}
 	sent, failed := l.end()
+	// Accepted is what the instance traced, and what lay in its sockets when it died: nobody can tell whether it was read, so
+	// it is never sent twice. Whatever began after its death must succeed.
 	accepted := "\n" + readFile(t, trace)
 	for n, problem := range failed {
-		if !strings.Contains(accepted, "\n"+n+"\n") {
-			t.Errorf("request %s failed although the killed instance had not accepted it: %s", n, problem)
+		if !strings.Contains(accepted, "\n"+n+"\n") && l.began[n].After(killed) {
+			t.Errorf("request %s began after the kill and failed: %s", n, problem)
 		}
 	}
-	t.Logf("%d requests, %d failed, all of them accepted by the killed instance before", sent, len(failed))
+	t.Logf("%d requests, %d failed, all of them under way when the instance was killed", sent, len(failed))
 }
 
 func TestReadTimeoutIsNeverRetried(t *testing.T) { // F16, A15
