@@ -21,6 +21,9 @@ const (
 	betweenTries   = 200 * time.Millisecond
 	holdingPause   = 5 * time.Second  // between rounds while the brake holds: it lets go by what the next round finds
 	triggeredPause = 10 * time.Second // between rounds that leaving nodes asked for
+	// A replica owns nothing before its first sign of life: its first rounds come every second until they find something.
+	settling      = 15 * time.Second
+	settlingPause = time.Second
 )
 
 // Handshaker sends one probe.
@@ -49,6 +52,9 @@ type Survival struct {
 	SurvivalOptions
 	pace    registry.Pace
 	seconds *prometheus.HistogramVec
+
+	started time.Time
+	settled bool // a round had something to probe
 
 	wake      chan struct{} // size one: triggers coalesce
 	mu        sync.Mutex
@@ -93,6 +99,7 @@ func (s *Survival) Run(ctx context.Context) error {
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	s.started = time.Now()
 	var ended time.Time
 	for {
 		select {
@@ -127,6 +134,9 @@ func (s *Survival) takeTriggered() []string {
 func (s *Survival) pause() time.Duration {
 	if s.Registry.Brake().State().Holding {
 		return min(holdingPause, s.Interval)
+	}
+	if !s.settled && time.Since(s.started) < settling {
+		return min(settlingPause, s.Interval)
 	}
 	return s.Interval
 }
@@ -166,6 +176,7 @@ func (s *Survival) roundOnce(ctx context.Context) error {
 			targets = append(targets, targetsOf(in)...)
 		}
 	}
+	s.settled = s.settled || len(targets) > 0
 	return s.conclude(ctx, s.probeAll(ctx, targets))
 }
 

@@ -410,3 +410,18 @@ func TestStopInTheMiddleRemovesNobody(t *testing.T) {
 		w.live("order", l)
 	})
 }
+
+// A replica learns only after its start what it owns; its first round must not wait for the next patrol.
+func TestFirstRoundComesWhenSomethingIsOwned(t *testing.T) {
+	var owns atomic.Bool
+	inTime(t, func(o *reach.SurvivalOptions) { o.Member = owner(func(string) bool { return owns.Load() }) }, func(t *testing.T, w *world) {
+		l := w.register("order", 1)
+		w.net.kill(l)
+		run(t, w.survival.Run)
+		time.Sleep(5 * time.Second)
+		w.live("order", l)
+		owns.Store(true)
+		time.Sleep(2 * time.Second)
+		w.live("order")
+	})
+}
