@@ -66,8 +66,13 @@ func (p *Policy) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	addrs, err := p.lookup(ctx, host)
-	if err != nil {
+	var dns *net.DNSError
+	switch {
+	case err == nil:
+	case errors.As(err, &dns):
 		return nil, err
+	default: // whoever asks for the kind of failure finds a resolver's
+		return nil, &net.DNSError{UnwrapErr: err, Err: err.Error(), Name: host, IsTimeout: ctx.Err() != nil, IsTemporary: true}
 	}
 	if len(addrs) == 0 {
 		return nil, &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}

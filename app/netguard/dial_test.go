@@ -116,6 +116,14 @@ func TestResolverFails(t *testing.T) {
 	if err := dial(); err != nil {
 		t.Errorf("dial while the resolver fails = %v, want the last known address tried", err)
 	}
+	resolveTo(p, nil, context.DeadlineExceeded)
+	if err := dial(); err != nil {
+		t.Errorf("dial while the resolver is silent = %v, want the last known address tried", err)
+	}
+	other := net.JoinHostPort("other.test", port)
+	if _, err := p.DialContext(t.Context(), "tcp", other); !errors.As(err, &dns) || dns.IsNotFound {
+		t.Errorf("dial of another name = %v, want a failure of the resolver", err)
+	}
 	resolveTo(p, nil, &net.DNSError{Err: "no such host", Name: "node.test", IsNotFound: true})
 	if err := dial(); !errors.As(err, &dns) || !dns.IsNotFound {
 		t.Errorf("dial of a name that no longer exists = %v, want that said", err)

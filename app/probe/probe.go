@@ -69,7 +69,8 @@ func New(o Options) *Prober {
 	}
 	transport := &http.Transport{
 		Proxy:                  nil, // the environment's proxy would answer in the instance's place
-		DialContext:            o.Policy.DialContext,
+		DialContext:            limited(o.Policy.DialContext, o.Timeout),
+		TLSHandshakeTimeout:    o.Timeout,
 		DisableKeepAlives:      true, // each probe asks the way anew, and a connection of its own is never retried
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 16 << 10,
@@ -82,6 +83,18 @@ func New(o Options) *Prober {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		timeout: o.Timeout, blank: o.AcceptBlank,
+	}
+}
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// limited gives each dial a deadline of its own: a transport lets a dial go on after its request has ended, and one into
+// a black hole would stay for minutes.
+func limited(dial dialer, limit time.Duration) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return dial(ctx, network, address)
 	}
 }
 

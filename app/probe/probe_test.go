@@ -335,3 +335,22 @@ func TestLateFailureIsUnsure(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 }
+
+// A dial must not outlive its probe.
+func TestDialsEndWithTheirProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := netguard.NewPolicy(netguard.Options{Lookup: func(ctx context.Context, _ string) ([]netip.Addr, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		r := probe.New(probe.Options{Policy: p}).Handshake(t.Context(), "http://node.test", "n")
+		if r.OK || time.Since(start) > time.Second {
+			t.Errorf("Handshake = %+v after %s, want a failure within its second", r, time.Since(start))
+		}
+		// The bubble ends only when the dial has.
+	})
+}
