@@ -40,11 +40,12 @@ func runGoNode() error {
 	if err != nil {
 		return err
 	}
+	ring := nodeagent.NewLogRing(1000)
 	agent, err := nodeagent.New(nodeagent.Config{
 		NodeName: os.Getenv(goNodeName), AccessToken: os.Getenv(goNodeToken),
 		ServerAddresses: []string{os.Getenv(goNodeServer)}, HostAddress: []string{"http://" + os.Getenv(goNodeAddr)},
 		HeartbeatTime: time.Second, UploadDir: uploads, MaxUpload: 4 << 30,
-		Erupts: []string{"Stream"}, EruptHandler: trace(http.HandlerFunc(streams)),
+		Erupts: []string{"Stream"}, EruptHandler: trace(says(ring, http.HandlerFunc(streams))), LogRing: ring,
 	})
 	if err != nil {
 		return err
@@ -79,6 +80,18 @@ func traceTo(path string) (func(http.Handler) http.Handler, error) {
 			next.ServeHTTP(w, r)
 		})
 	}, nil
+}
+
+// says logs what it is told to.
+func says(ring *nodeagent.LogRing, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/operator/say") {
+			ring.Append(r.URL.Query().Get("line"))
+			_, _ = io.WriteString(w, `{"status":"SUCCESS","success":true,"promptWay":"MESSAGE","message":null,"data":null}`)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // streams answers what the proxy must pass piece by piece.
