@@ -3,8 +3,10 @@ package nodeagent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -82,7 +84,7 @@ func (a *Agent) serveAPI(w http.ResponseWriter, r *http.Request) {
 	case len(parts) > 2 && parts[0] == "file" && parts[1] == "download-attachment":
 		a.serveFile(w, r, "/"+strings.Join(parts[2:], "/"), true)
 		return
-	case len(parts) > 1 && parts[0] == "tpl" && a.serveTemplate(w, r, strings.Join(parts[1:], "/")):
+	case len(parts) == 2 && parts[0] == "tpl" && a.serveTemplate(w, r, parts[1]):
 		return
 	}
 	if a.servePage(w, r, parts) {
@@ -299,22 +301,29 @@ func (r *pageRequest) form() (map[string]any, error) {
 	return form, nil
 }
 
-// HandleTemplate serves a template page of this node at /erupt-api/tpl/{path}, for all methods. The server lets users through who
-// hold the path as a permission code, and the agent asks again. h sees the user in its context; event streams and WebSockets
-// are fine.
-func (a *Agent) HandleTemplate(path string, h http.Handler) {
-	a.templates[strings.Trim(path, "/")] = h
+// templateName is one path segment: a permission code with a slash could not be asked for.
+var templateName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+
+// HandleTemplate serves a template page of this node at /erupt-api/tpl/{name}, for all methods. The server lets users through who
+// hold the name as a permission code, and the agent asks again. h sees the user in its context; event streams and WebSockets are
+// fine.
+func (a *Agent) HandleTemplate(name string, h http.Handler) error {
+	if !templateName.MatchString(name) {
+		return fmt.Errorf("nodeagent: template %q: a name is letters, digits, dots and dashes", name)
+	}
+	a.templates[name] = h
+	return nil
 }
 
-// serveTemplate answers if path is a template page of this node.
-func (a *Agent) serveTemplate(w http.ResponseWriter, r *http.Request, path string) bool {
-	h, ok := a.templates[path]
+// serveTemplate answers if name is a template page of this node.
+func (a *Agent) serveTemplate(w http.ResponseWriter, r *http.Request, name string) bool {
+	h, ok := a.templates[name]
 	if !ok {
 		return false
 	}
-	held, err := a.Permission(r.Context(), strings.ToLower(path))
+	held, err := a.Permission(r.Context(), strings.ToLower(name))
 	if !held {
-		a.log.Warn("template page refused", "node", a.cfg.NodeName, "path", path, "error", err)
+		a.log.Warn("template page refused", "node", a.cfg.NodeName, "template", name, "error", err)
 		writeError(w, r, http.StatusForbidden, say(callerOf(r.Context()).lang, "Insufficient permissions. This operation will be recorded !"))
 		return true
 	}

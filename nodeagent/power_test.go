@@ -168,24 +168,32 @@ func TestPermission(t *testing.T) {
 func TestTemplates(t *testing.T) { // A19
 	p := &plane{}
 	a := newAgent(t, p.config())
-	a.HandleTemplate("/Reports/board.html", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	err := a.HandleTemplate("Board.html", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, _ := UserFrom(r.Context())
 		_, _ = io.WriteString(w, "for "+user.Account)
 	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "a/b", "../x", "a b", ".."} {
+		if err := a.HandleTemplate(name, http.NotFoundHandler()); err == nil {
+			t.Errorf("template %q was accepted", name)
+		}
+	}
 	ask := func(path string) *httptest.ResponseRecorder {
 		return do(a.Handler(), fromServer(http.MethodGet, "/erupt-api/tpl/"+path, ""))
 	}
-	if w := ask("Reports/board.html"); w.Code != 200 || w.Body.String() != "for lin" {
+	if w := ask("Board.html"); w.Code != 200 || w.Body.String() != "for lin" {
 		t.Errorf("held: %d %s", w.Code, w.Body)
 	}
-	if got := p.to(wire.PermissionPath + "reports/board.html"); len(got) != 1 {
+	if got := p.to(wire.PermissionPath + "board.html"); len(got) != 1 {
 		t.Error("the permission was not asked for in lower case")
 	}
 	if w := ask("other.html"); w.Code != http.StatusNotFound {
 		t.Errorf("unknown template: %d", w.Code)
 	}
 	p.on(func(w http.ResponseWriter, _ *http.Request) bool { _, _ = io.WriteString(w, "false"); return true })
-	if w := ask("Reports/board.html"); w.Code != http.StatusForbidden {
+	if w := ask("Board.html"); w.Code != http.StatusForbidden {
 		t.Errorf("not held: %d", w.Code)
 	}
 }
