@@ -71,7 +71,8 @@ type PageMenuModel struct {
 	Nodes []PageNode // matching Query
 	// Pages and NodeCount count all that the viewer may open, Down the nodes among them that have no usable instance.
 	Pages, NodeCount, Down int
-	More                   int // matching nodes that are not listed
+	More                   int    // matching nodes that are not listed
+	DownNode               string // one of those that are down
 	Admin                  bool
 }
 
@@ -108,6 +109,7 @@ type PageParam struct{ Name, Value string }
 type PageTableModel struct {
 	PageHead
 	Problem *PageProblem
+	NoModel bool   // with Problem: the node did not even give the page
 	Self    string // address of exactly this view, for reloading and for coming back
 	Search  []PageField
 	More    []PageField // search fields that are folded away
@@ -228,8 +230,8 @@ type PageField struct {
 	Date                               string // DATE, TIME, …
 	Free                               bool   // tags of one's own
 	Ref                                PageRef
-	Cell                               PageCell // ControlShown
-	Columns                            []string // rows of a tab
+	Cell                               PageCell     // ControlShown
+	Columns                            []PageColumn // of the rows of a tab
 	Rows                               [][]PageCell
 	Error                              string
 }

@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ func (m PageMenuModel) menuHeadline(ctx context.Context) string {
 	pages := T(ctx, "page.menu.pages", "count", m.Pages)
 	nodes := T(ctx, "page.menu.nodes", "count", m.NodeCount)
 	if m.Down > 0 {
-		return T(ctx, "page.menu.headline_down", "pages", pages, "nodes", nodes, "down", T(ctx, "page.menu.down", "count", m.Down))
+		return T(ctx, "page.menu.headline_down", "pages", pages, "nodes", nodes, "down", T(ctx, "page.menu.down", "count", m.Down, "node", m.DownNode))
 	}
 	return T(ctx, "page.menu.headline", "pages", pages, "nodes", nodes)
 }
@@ -42,6 +43,16 @@ func (s PageSource) rightsLine(ctx context.Context) string {
 		words[i] = T(ctx, "page.right."+r)
 	}
 	return T(ctx, "page.rights", "rights", strings.Join(words, T(ctx, "page.comma")))
+}
+
+// rest is what follows the address.
+func (s PageSource) rest(ctx context.Context) string {
+	parts := []string{"", s.millis(), s.rightsLine(ctx)}
+	if s.Version != "" {
+		parts[0] = "erupt " + s.Version
+		return "· " + strings.Join(parts, " · ")
+	}
+	return "· " + strings.Join(parts[1:], " · ")
 }
 
 // millis writes how long an answer took.
@@ -83,7 +94,9 @@ func (f PageField) describedBy() string {
 func treeClass(depth int) string { return "lv-" + strconv.Itoa(min(depth, 12)) }
 
 // nbsp indents an option; a select has no other way.
-func (o PageOption) indented() string { return strings.Repeat("\u00a0\u00a0\u00a0", min(o.Depth, 12)) + o.Label }
+func (o PageOption) indented() string {
+	return strings.Repeat("\u00a0\u00a0\u00a0", min(o.Depth, 12)) + o.Label
+}
 
 // match cuts s around the first occurrence of query, ignoring case, for marking it.
 func match(s, query string) (before, hit, after string) {
@@ -96,6 +109,19 @@ func match(s, query string) (before, hit, after string) {
 		return s, "", ""
 	}
 	return s[:i], s[i : i+len(query)], s[i+len(query):]
+}
+
+// marked writes s with the part that was searched for marked. It is no template: those put spaces between their parts.
+func marked(s, query string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		before, hit, after := match(s, query)
+		out := templ.EscapeString(before)
+		if hit != "" {
+			out += "<mark>" + templ.EscapeString(hit) + "</mark>"
+		}
+		_, err := io.WriteString(w, out+templ.EscapeString(after))
+		return err
+	})
 }
 
 // inputType is the browser's input for a date kind; an unreadable stored value needs the plain one.
@@ -121,7 +147,6 @@ func searchDate(kind string) string {
 	}
 	return "date"
 }
-
 
 // target is the id of the box; table and record each have their own.
 func (m PageConfirm) target() string {

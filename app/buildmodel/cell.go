@@ -96,6 +96,9 @@ func (f *Field) Show(raw json.RawMessage) Cell {
 	switch {
 	case refTypes[f.Edit.Type]:
 		return Cell{Kind: KindText, Text: f.RefOf(raw).Label}
+	case pickTypes[f.Edit.Type]:
+		ids := Texts(raw)
+		return Cell{Kind: KindTags, Items: ids, Text: strings.Join(ids, ", ")}
 	case f.Edit.Type == "ATTACHMENT":
 		return f.show("ATTACHMENT", raw)
 	}

@@ -237,6 +237,9 @@ var (
 		"REFERENCE_TREE", "REFERENCE_TABLE")
 )
 
+// IsNumber reports whether the field holds one number.
+func IsNumber(f *Field) bool { return numberTypes[f.Edit.Type] }
+
 func set(names ...string) map[string]bool {
 	m := make(map[string]bool, len(names))
 	for _, n := range names {

@@ -193,7 +193,7 @@ func rowsField(tab *buildmodel.Model, raw []byte, field *views.PageField) {
 	}
 	cols := tab.Columns()
 	for _, col := range cols {
-		field.Columns = append(field.Columns, col.View.Title)
+		field.Columns = append(field.Columns, views.PageColumn{Title: col.View.Title, End: isNumeric(col)})
 	}
 	for _, r := range buildmodel.Rows(raw) {
 		var cells []views.PageCell
@@ -220,8 +220,10 @@ func shownField(m *buildmodel.Model, f *buildmodel.Field, row buildmodel.Row, fi
 	var cells []views.PageCell
 	for i := range part.Fields {
 		if pf := &part.Fields[i]; pf.InForm() {
-			field.Columns = append(field.Columns, pf.Edit.Title)
-			cells = append(cells, cellView(pf.Show(in[pf.Name])))
+			field.Columns = append(field.Columns, views.PageColumn{Title: pf.Edit.Title})
+			cell := cellView(pf.Show(in[pf.Name]))
+			cell.End = false
+			cells = append(cells, cell)
 		}
 	}
 	field.Rows = [][]views.PageCell{cells}

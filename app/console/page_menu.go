@@ -32,6 +32,7 @@ func (v *nodeViews) menu(c *gin.Context) error {
 		m.Pages += len(n.Pages)
 		if n.Down() {
 			m.Down++
+			m.DownNode = n.Label()
 		}
 	}
 	m.Nodes = matching(all, query)

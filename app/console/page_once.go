@@ -78,11 +78,12 @@ func (b *onceBook) enter(key string) (e *onceEntry, first bool) {
 
 // sweep makes room: what is over goes, and if nothing is, the oldest.
 func (b *onceBook) sweep(now time.Time) {
-	oldest, at := "", now.Add(onceLife)
+	var oldest string
+	var at time.Time
 	for k, e := range b.all {
 		if !now.Before(e.until) {
 			delete(b.all, k)
-		} else if e.until.Before(at) {
+		} else if oldest == "" || e.until.Before(at) {
 			oldest, at = k, e.until
 		}
 	}

@@ -118,12 +118,12 @@ func (v *nodeViews) source(node string, a *proxy.Answer) views.PageSource {
 // problem turns a failed call into a panel. What is wrong with the request itself, or with the viewer's rights, stays an error.
 func (v *nodeViews) problem(c *gin.Context, o *opened, err error) (*views.PageProblem, error) {
 	kind := proxy.KindOf(err)
-	p := &views.PageProblem{Code: string(kind), State: views.StateDown, Message: spoken(c, err), Retry: v.here(c)}
+	p := &views.PageProblem{Code: string(kind), State: views.StateDown, Retry: v.here(c)}
 	switch kind {
 	case proxy.NodeNotReady:
 		p.State, p.Title = views.StateOffline, views.Sayf("page.problem.offline", "node", o.NodeLabel)
 	case proxy.UpstreamUnreachable:
-		p.Title = views.Sayf("page.problem.unreachable", "node", o.NodeLabel)
+		p.Title, p.Message = views.Sayf("page.problem.unreachable", "node", o.NodeLabel), spoken(c, err)
 	case proxy.UpstreamTimeout:
 		p.Title = views.Sayf("page.problem.timeout", "node", o.NodeLabel)
 	default:

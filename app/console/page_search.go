@@ -137,6 +137,8 @@ func (v *nodeViews) searchField(c *gin.Context, o *opened, f *buildmodel.Field, 
 		if q.Get("pick") == field.Name {
 			v.fillRef(c, o, f, &field, q.Get("find."+field.Name), dependID(q, "q.", f))
 		}
+	case buildmodel.IsNumber(f):
+		field.PlaceHolder = t("page.equals")
 	case f.Edit.Search.Vague || f.Edit.Search.Operator == "LIKE" || !o.model.Classic && !f.Edit.Search.Locked:
 		field.PlaceHolder = t("page.contains")
 	default:

@@ -37,6 +37,7 @@ func (v *nodeViews) renderTable(c *gin.Context, o *opened, m views.PageTableMode
 func (v *nodeViews) tableModel(c *gin.Context, o *opened, q url.Values) (views.PageTableModel, error) {
 	m := views.PageTableModel{PageHead: o.PageHead, Problem: o.problem, Self: selfPath(o.Full, q), Reset: views.PagePath(o.Full) + "?s=1"}
 	if o.problem != nil {
+		m.NoModel = true
 		return m, nil
 	}
 	power := v.power(c, o)
