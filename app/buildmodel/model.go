@@ -20,8 +20,9 @@ const (
 
 // Model is one class of a node as its build document describes it.
 type Model struct {
-	Name string // as the document has it: "Customer" from a node, "shop.Customer" through the proxy
-	Desc string // help text, plain
+	Name  string // as the document has it: "Customer" from a node, "shop.Customer" through the proxy
+	Title string // what people call it; only our own agents say so, Java nodes leave it to the menu
+	Desc  string // help text, plain
 	// Key is the field that holds the primary key.
 	Key    string
 	Tree   Tree
@@ -143,7 +144,7 @@ func parseModel(em object) *Model {
 	ej := em.obj("eruptJson")
 	tree, link, layout := ej.obj("tree"), ej.obj("linkTree"), ej.obj("layout")
 	m := &Model{
-		Name: em.text("eruptName"), Desc: ej.text("desc"), Key: ej.textOr("primaryKeyCol", "id"),
+		Name: em.text("eruptName"), Title: ej.text("name"), Desc: ej.text("desc"), Key: ej.textOr("primaryKeyCol", "id"),
 		Tree: Tree{
 			ID: tree.textOr("id", "id"), Label: tree.textOr("label", "name"), Parent: tree.text("pid"),
 			Expand: tree.whole("expandLevel", 999),

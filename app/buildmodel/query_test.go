@@ -214,6 +214,10 @@ func TestReadResult(t *testing.T) {
 			t.Errorf("ReadResult(%d, %s) = %+v, want %+v", want.status, name, got, want)
 		}
 	}
+	own := buildmodel.ReadResult(200, []byte(`{"success":false,"status":"ERROR","promptWay":"MESSAGE","message":"Name required","fields":{"name":"required","x":5,"y":null}}`))
+	if !reflect.DeepEqual(own.Fields, map[string]string{"name": "required", "x": "5"}) {
+		t.Errorf("fields of an agent's refusal = %v", own.Fields)
+	}
 	if r := buildmodel.ReadResult(500, []byte(`{"status":"SUCCESS","promptWay":"MESSAGE"}`)); r.OK {
 		t.Error("a 500 counts as success")
 	}

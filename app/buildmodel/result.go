@@ -17,6 +17,8 @@ type Result struct {
 	// Message is untrusted text for people; empty if the node gave none.
 	Message string
 	Data    json.RawMessage
+	// Fields are messages for single fields, untrusted; only our own agents send them.
+	Fields map[string]string
 	// Crashed: the node reported an exception or a missing right (an error object), not a decision about the input.
 	Crashed bool
 }
@@ -57,6 +59,7 @@ func envelope(httpStatus int, body []byte) (Result, bool) {
 		Message   json.RawMessage `json:"message"`
 		Error     json.RawMessage `json:"error"`
 		Data      json.RawMessage `json:"data"`
+		Fields    json.RawMessage `json:"fields"`
 	}
 	if json.Unmarshal(body, &doc) != nil {
 		return Result{}, false
@@ -65,7 +68,7 @@ func envelope(httpStatus int, body []byte) (Result, bool) {
 	switch status {
 	case "SUCCESS", "ERROR", "INFO", "WARNING":
 		if doc.PromptWay != nil {
-			return Result{OK: status == "SUCCESS", Status: status, Message: shorten(Text(doc.Message)), Data: doc.Data}, true
+			return Result{OK: status == "SUCCESS", Status: status, Message: shorten(Text(doc.Message)), Data: doc.Data, Fields: messages(doc.Fields)}, true
 		}
 	}
 	if httpStatus != 200 && len(doc.Status) > 0 && isNumber(status) {
@@ -76,6 +79,20 @@ func envelope(httpStatus int, body []byte) (Result, bool) {
 		return r, true
 	}
 	return Result{}, false
+}
+
+func messages(raw json.RawMessage) map[string]string {
+	row, err := ParseRow(raw)
+	if err != nil || len(row) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(row))
+	for name := range row {
+		if t := row.Text(name); t != "" {
+			out[name] = shorten(t)
+		}
+	}
+	return out
 }
 
 func looksLikeMarkup(s string) bool { return strings.HasPrefix(s, "<") }

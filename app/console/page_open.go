@@ -72,6 +72,9 @@ func (v *nodeViews) fetch(c *gin.Context, o *opened) error {
 		return nil
 	}
 	o.model, o.Desc = m, m.Desc
+	if !o.named && m.Title != "" {
+		o.Title = m.Title
+	}
 	o.Source = v.source(o.Node, answer)
 	o.Source.Rights = rightsOf(v.power(c, o))
 	return nil

@@ -221,12 +221,27 @@ func (v *nodeViews) send(c *gin.Context, d *draft, body []byte) (bool, error) {
 		return true, nil
 	}
 	d.notice = views.PageNotice{Kind: noticeKind(r), Code: "refused", Title: views.Sayf("page.not_saved"), Message: orElse(r.Message, views.T(ctx, "page.no_reason"))}
-	if f := d.model.Blames(r.Message); f != nil && isEditable(d.model.Control(f, d.row[f.Name], d.add)) && !r.Crashed {
-		d.errors[f.Name] = r.Message
-		d.notice.Message = views.T(ctx, "page.refused_field", "node", d.NodeLabel)
+	if v.blame(d, r) {
+		d.notice.Message = views.T(ctx, "page.refused_fields", "count", len(d.errors), "node", d.NodeLabel)
 		d.pointTo()
 	}
 	return false, nil
+}
+
+// blame puts a refusal at the fields that it names: those that the node lists, else the one that its message begins with.
+func (v *nodeViews) blame(d *draft, r buildmodel.Result) bool {
+	if r.Crashed {
+		return false
+	}
+	for name, message := range r.Fields {
+		if f := d.model.Field(name); f != nil && isEditable(d.model.Control(f, d.row[name], d.add)) {
+			d.errors[name] = message
+		}
+	}
+	if f := d.model.Blames(r.Message); len(d.errors) == 0 && f != nil && isEditable(d.model.Control(f, d.row[f.Name], d.add)) {
+		d.errors[f.Name] = r.Message
+	}
+	return len(d.errors) > 0
 }
 
 func noticeKind(r buildmodel.Result) string {
