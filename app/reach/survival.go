@@ -109,7 +109,7 @@ func (s *Survival) Run(ctx context.Context) error {
 			for _, node := range s.takeTriggered() {
 				loop.Once(ctx, "survival of one node", func(ctx context.Context) error { return s.Check(ctx, node) })
 			}
-			timer.Reset(max(0, triggeredPause-time.Since(ended)))
+			timer.Reset(max(0, min(triggeredPause, s.pause())-time.Since(ended)))
 		case <-timer.C:
 			s.regain(ctx)
 			loop.Once(ctx, "survival", s.roundOnce)

@@ -363,6 +363,22 @@ func TestTrigger(t *testing.T) {
 	})
 }
 
+// A trigger brings the next round forward. It must not push it back, which would also pass for lost time.
+func TestTriggerDelaysNoRound(t *testing.T) {
+	inTime(t, func(o *reach.SurvivalOptions) { o.Interval = 2 * time.Second }, func(t *testing.T, w *world) {
+		left, stays := w.register("order", 1), w.register("order", 2)
+		run(t, w.survival.Run)
+		time.Sleep(30 * time.Second)
+		w.net.kill(left)
+		w.survival.Trigger("order")
+		time.Sleep(time.Second)
+		w.live("order", stays)
+		w.net.kill(stays)
+		time.Sleep(3 * time.Second)
+		w.live("order")
+	})
+}
+
 func TestLostTimeWaitsOneBeat(t *testing.T) {
 	var ahead atomic.Int64
 	inTime(t, func(o *reach.SurvivalOptions) {
