@@ -48,7 +48,7 @@ type Page struct {
 	PageSize int
 
 	// Power is what the page offers at most; nil means everything. The server's rights and these must both allow an action.
-	Power *wire.Power
+	Power *Power
 	// Hooks are called around reading and writing.
 	Hooks Hooks
 	// Export answers downloads of the table; nil means that there are none.
@@ -86,9 +86,12 @@ type Export struct {
 	Write func(ctx context.Context, q Query, w io.Writer) error
 }
 
+// Power says what may be done with a page.
+type Power = wire.Power
+
 // ReadOnlyPower is the Power of a page that people may look at and no more.
-func ReadOnlyPower() *wire.Power {
-	return &wire.Power{Query: true, ViewDetails: true, Export: true, Print: true}
+func ReadOnlyPower() *Power {
+	return &Power{Query: true, ViewDetails: true, Export: true, Print: true}
 }
 
 // Host makes the agent answer for pages. References may lead to pages hosted before, in the same call or to the page itself.
