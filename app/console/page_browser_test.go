@@ -1,0 +1,142 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"eruptcloud/app/testbed"
+	"eruptcloud/proxy"
+)
+
+// pageTab is a browser's tab on a console with pages.
+type pageTab struct {
+	t   *testing.T
+	ctx context.Context
+	url string
+}
+
+func openTab(t *testing.T, w *world, f PageCaller) *pageTab {
+	t.Helper()
+	ctx := testbed.Browser(t)
+	s := newPageSite(t, w, f)
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/sign-in" {
+			http.SetCookie(rw, s.cookie("admin"))
+			return
+		}
+		s.http.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(func() {
+		close(w.done) // ends the event streams, which would keep the server open
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(cancel)
+	b := &pageTab{t, ctx, srv.URL}
+	b.do(chromedp.EmulateViewport(1280, 900))
+	b.open("/sign-in")
+	return b
+}
+
+func (b *pageTab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *pageTab) open(path string) { b.t.Helper(); b.do(chromedp.Navigate(b.url + path)) }
+
+func (b *pageTab) eval(js string) any {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](js))
+	if err != nil {
+		b.t.Fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+func (b *pageTab) click(css string) { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS(css))) }
+
+// until waits for a condition in the page.
+func (b *pageTab) until(what, js string) {
+	b.t.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+js+")", chromedp.WithPollingTimeout(10*time.Second))); err != nil {
+		b.t.Fatalf("%s: %v\n%v", what, err, b.eval(`document.querySelector("#drawer").innerText + "\n" + document.querySelector("#main").innerText.slice(0, 2000)`))
+	}
+}
+
+func TestDrawerInABrowser(t *testing.T) {
+	w, f := warehouse(t)
+	b := openTab(t, w, f)
+	b.open("/console/pages/warehouse.Customer")
+	b.until("the table", `document.querySelectorAll("[data-testid=view-row]").length === 10 && window.ecPages`)
+	b.click("[data-testid=view-row] a.open")
+	b.until("the drawer", `document.querySelector("#drawer > .drawer #f-name") && document.querySelector("#frame").inert`)
+
+	// Text that was typed is not lost by leaving.
+	b.do(chromedp.SendKeys(chromedp.CSS("#f-name"), "New "))
+	b.eval(`window.asked = 0; window.confirm = () => { window.asked++; return false; }; 0`)
+	b.do(chromedp.KeyEvent("\x1b"))
+	b.click("#drawer [data-do=close-drawer][aria-label]")
+	if got := b.eval(`window.asked + " " + document.querySelector("#f-name").value`); got != "2 New Customer 1" {
+		t.Errorf("leaving with typed text: %v, want it asked twice and kept", got)
+	}
+
+	// A reference is chosen by typing; Enter takes the choice and does not send the form.
+	b.click("#f-region")
+	b.until("the choices", `document.querySelectorAll("#f-region-list input[type=radio]").length === 6`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#f-region"), "germ"))
+	b.until("the search", `[...document.querySelectorAll("#f-region-list label")].some((l) => l.querySelector("mark")?.textContent === "Germ") && document.querySelectorAll("#f-region-list label").length === 4`)
+	b.eval(`document.querySelector("#f-region-list input[data-label=Germany]").closest("label").click(); 0`)
+	if got := b.eval(`new FormData(document.querySelector("#record-form")).get("f.region")`); got != "2\tGermany" {
+		t.Errorf("chosen region = %q", got)
+	}
+	if len(f.sent("data/modify/{e}/update")) != 0 {
+		t.Fatal("choosing sent the form")
+	}
+
+	// A refusal keeps the drawer and the text; then it saves, once, closes and reloads the table.
+	saved := f.says["data/modify/{e}/update"]
+	f.on("data/modify/{e}/update", f.recorded("classic-refused-required"))
+	b.click("#record-save")
+	b.until("the refusal", `document.querySelector("#drawer [data-testid=record-notice]") && document.querySelector("#f-name-e")`)
+	if got := b.eval(`document.querySelector("#f-name").value + "|" + new FormData(document.querySelector("#record-form")).get("f.region") + "|" + (document.activeElement.dataset.testid || "")`); got != "New Customer 1|2\tGermany|record-notice" {
+		t.Errorf("after the refusal: %v", got)
+	}
+	f.on("data/modify/{e}/update", func(c proxy.Call, body []byte) (*proxy.Answer, error) {
+		f.on("data/table/{e} warehouse.Customer", says(200, `{"pageIndex":1,"pageSize":20,"total":1,"totalPage":1,"list":[{"id":1,"name":"New Customer 1"}]}`))
+		return saved(c, body)
+	})
+	b.eval(`const s = document.querySelector("#record-save"); s.click(); s.click(); 0`)
+	b.until("the saved table", `!document.querySelector("#drawer > .drawer") && !document.querySelector("#frame").inert && document.querySelectorAll("[data-testid=view-row]").length === 1`)
+	b.until("the toast", `document.querySelector("#toasts").textContent.includes("Record saved")`)
+	if got := f.sent("data/modify/{e}/update"); len(got) != 2 || !strings.Contains(got[1], `"name":"New Customer 1"`) || !strings.Contains(got[1], `"region":{"id":"2","name":"Germany"}`) {
+		t.Errorf("updates = %q, want the refused one and one more", got)
+	}
+	b.do(chromedp.Navigate(b.url + "/console/pages")) // nothing unsaved is left: this must not ask
+}
+
+func TestDeletingInABrowser(t *testing.T) {
+	w, f := warehouse(t)
+	b := openTab(t, w, f)
+	b.open("/console/pages/warehouse.Customer?s=1")
+	b.until("the table", `window.ecPages && document.querySelector("[data-testid=page-delete]").disabled`)
+	b.click("#record-2 [data-row]")
+	b.click("#record-4 [data-row]")
+	b.click("[data-testid=page-delete]")
+	b.until("the question", `document.querySelector("[data-testid=page-delete-sure]")?.textContent === "Delete 2 records"`)
+	b.click("[data-testid=page-delete-sure]")
+	b.until("the toast", `document.querySelector("#toasts").textContent.includes("Deleted") && !document.querySelector("[data-testid=page-delete-sure]")`)
+	if got := f.sent("data/modify/{e}/delete"); len(got) != 1 || got[0] != `["2","4"]` {
+		t.Errorf("deleted %q", got)
+	}
+	b.until("the reloaded table", `document.querySelectorAll("[data-row]:checked").length === 0`)
+}
