@@ -236,7 +236,11 @@ func (p *pages) events(c *gin.Context) error {
 			case <-c.Request.Context().Done():
 				return nil
 			}
-			if !out.send(p.allowed(c, p.live.take(s))) {
+			m := p.live.take(s)
+			if len(m.Topics) == 0 {
+				continue // told already: the change came while the one before it settled
+			}
+			if !out.send(p.allowed(c, m)) {
 				return nil
 			}
 		}
