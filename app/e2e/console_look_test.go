@@ -161,12 +161,12 @@ func TestLogDrawerFollows(t *testing.T) { // F13, U30, U31
 	say("2026-11-30 08:00:01.000 ERROR 1 --- [main] shop.Till : <img src=x onerror=alert(1)> 打不开")
 	b.says(lines, "<img src=x onerror=alert(1)> 打不开")
 	b.until("it does not stay at the end", `(() => { const l = document.querySelector("[data-testid=log-lines]"); return l.scrollHeight - l.scrollTop - l.clientHeight < 24 })()`)
-	b.says("[data-log-status]", "following")
+	b.says("[data-log-status]", "Following")
 	b.shoot("follow")
 
 	// Who scrolls up is left alone, is told what came, and goes on by a button.
 	b.eval(`document.querySelector("[data-testid=log-lines]").scrollTop = 0`)
-	b.says("[data-log-status]", "paused")
+	b.says("[data-log-status]", "Paused")
 	say("2026-11-30 08:00:02.000  INFO 1 --- [main] shop.Till : sale after the pause")
 	b.says("[data-log-status]", "1 new")
 	b.shoot("paused")
@@ -174,7 +174,7 @@ func TestLogDrawerFollows(t *testing.T) { // F13, U30, U31
 		t.Errorf("the reader was moved to %s", got)
 	}
 	b.click("[data-do=log-follow]")
-	b.says("[data-log-status]", "following")
+	b.says("[data-log-status]", "Following")
 
 	b.click("[data-do=log-level][value=ERROR]")
 	b.until("the filter shows more than the error", `[...document.querySelectorAll("[data-testid=log-lines] li[data-num]")].filter((l) => !l.hidden).length === 1`)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -102,7 +103,7 @@ func start(t testing.TB, env []string, program string, args ...string) *process 
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
-			t.Logf("%s %s printed:\n%s", filepath.Base(program), strings.Join(args, " "), tail(p.output(), 6000))
+			t.Logf("%s %s printed:\n%s", filepath.Base(program), strings.Join(args, " "), tail(p.notable(), 6000))
 		}
 	})
 	return p
@@ -163,6 +164,16 @@ func (p *process) output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.lines, "\n")
+}
+
+// notable is the output without the lines about requests that went well: a test that waits makes many.
+func (p *process) notable() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lines := slices.DeleteFunc(slices.Clone(p.lines), func(l string) bool {
+		return strings.Contains(l, "msg=request ") && strings.Contains(l, " status=2")
+	})
+	return strings.Join(lines, "\n")
 }
 
 // stop sends SIGTERM and returns the exit code.
