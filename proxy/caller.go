@@ -278,14 +278,14 @@ func (c *Caller) route(call *Call) (*route, error) {
 }
 
 func (c *Caller) named(call *Call, w *Wish) error {
-	if err := checkKey("the erupt name", call.Full); err != nil {
+	if err := checkKey(call.Full); err != nil {
 		return err
 	}
 	var ok bool
 	if w.Node, w.Erupt, ok = c.ResolveErupt(call.Full); !ok {
 		return Fail(NodeNotReady, "'%s' node not ready", leftOf(call.Full))
 	}
-	if err := checkErupt("the erupt name", w.Erupt); err != nil {
+	if err := checkErupt(w.Erupt); err != nil {
 		return err
 	}
 	a := asked{r: &http.Request{Header: call.Header.Clone()}, e: &Endpoint{Verify: ByHeader}}

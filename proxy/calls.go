@@ -57,7 +57,7 @@ func (c *Caller) post(ctx context.Context, token, full, path string, body []byte
 func (c *Caller) Fetch(ctx context.Context, node, erupt string, as User) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.p.o.ConnectTimeout+2*c.p.o.RequestTimeout)
 	defer cancel()
-	if err := checkErupt("the erupt name", erupt); err != nil {
+	if err := checkErupt(erupt); err != nil {
 		return nil, err
 	}
 	target, err := c.p.o.Directory.Lookup(node)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"eruptcloud/nodeagent/wire"
 )
@@ -117,7 +118,7 @@ func readLog(body io.Reader, size int, newest bool) ([]wire.LogLine, error) {
 			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
 		}
 		if len(line.Content) > maxLogBytes/2 {
-			line.Content = line.Content[:maxLogBytes/2]
+			line.Content = strings.ToValidUTF8(line.Content[:maxLogBytes/2], "") // not inside a character
 		}
 		if !newest && (len(lines) == size || bytes+len(line.Content) > maxLogBytes) {
 			return lines, nil

@@ -49,7 +49,7 @@ func (p *Proxy) route(r *http.Request) (route, error) {
 	case !isDotted(r.Header.Get(headerErupt)) && !isDotted(a.q.erupt):
 		return route{}, nil
 	case offered != nil:
-		return route{offered: offered}, Fail(MethodNotAllowed, "%s is not possible here", r.Method)
+		return route{offered: offered}, Fail(MethodNotAllowed, "nodes do not take %s here", r.Method)
 	default: // comments on a record among them, which are not offered
 		return route{}, Fail(NotFound, "nodes have no such endpoint")
 	}
@@ -81,7 +81,7 @@ func (p *Proxy) routeByName(a *asked) (route, error) {
 	if !isDotted(name) && !isDotted(inPath) {
 		return route{}, nil
 	}
-	if err := checkKey("the erupt name", name); err != nil {
+	if err := checkKey(name); err != nil {
 		return route{}, err
 	}
 	if !strings.EqualFold(name, inPath) {
@@ -130,7 +130,7 @@ func (a *asked) name(inPath string) (string, error) {
 
 // checkName refuses names that would turn the rebuilt path into another endpoint's, and segments that are no codes.
 func (a *asked) checkName(erupt, node string) error {
-	if err := checkErupt("the erupt name", erupt); err != nil {
+	if err := checkErupt(erupt); err != nil {
 		return err
 	}
 	if a.e.taken[erupt] != nil {
@@ -164,7 +164,7 @@ func (p *Proxy) related(a *asked, w *Wish) error {
 		parent = a.q.parent
 	}
 	if parent != "" {
-		erupt, err := p.sameNode("the parent page", parent, w.Node)
+		erupt, err := p.sameNode(parent, w.Node)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (p *Proxy) related(a *asked, w *Wish) error {
 	}
 	w.Drill = a.r.Header.Get(headerDrill)
 	if source := a.r.Header.Get(headerDrillSource); source != "" {
-		erupt, err := p.sameNode("the drill source", source, w.Node)
+		erupt, err := p.sameNode(source, w.Node)
 		if err != nil {
 			return err
 		}
@@ -183,15 +183,15 @@ func (p *Proxy) related(a *asked, w *Wish) error {
 	return nil
 }
 
-func (p *Proxy) sameNode(what, name, node string) (erupt string, err error) {
-	if err := checkKey(what, name); err != nil {
+func (p *Proxy) sameNode(name, node string) (erupt string, err error) {
+	if err := checkKey(name); err != nil {
 		return "", err
 	}
 	at, erupt, ok := SplitRouteKey(name, p.o.Directory.Known)
 	if !ok || at != node {
-		return "", Fail(Forbidden, "%s must be on the same node", what)
+		return "", Fail(Forbidden, "'%s' is not on the node '%s'", name, node)
 	}
-	return erupt, checkErupt(what, erupt)
+	return erupt, checkErupt(erupt)
 }
 
 // routeByNode reads a request for a template page or a file: the node is named by _node, without it the server's own is
@@ -200,7 +200,7 @@ func (p *Proxy) routeByNode(a *asked) (route, error) {
 	if a.q.node == "" {
 		return route{}, nil
 	}
-	if err := checkKey("the node name", a.q.node); err != nil {
+	if err := checkKey(a.q.node); err != nil {
 		return route{}, err
 	}
 	w := Wish{Token: p.tokenOf(a)}
@@ -212,7 +212,7 @@ func (p *Proxy) routeByNode(a *asked) (route, error) {
 	if a.e.kind == kindTemplate {
 		w.Template = below
 	} else if w.Attachment = below; a.q.erupt != "" { // the page that shows the file
-		erupt, err := p.sameNode("the erupt name", a.q.erupt, w.Node)
+		erupt, err := p.sameNode(a.q.erupt, w.Node)
 		if err != nil {
 			return route{}, err
 		}

@@ -36,26 +36,26 @@ func leftOf(key string) string {
 }
 
 // checkKey refuses full names that no node could have given: too long, or with characters that are not printable ASCII.
-func checkKey(what, key string) error {
+func checkKey(key string) error {
 	if len(key) > maxRouteKey {
-		return Fail(Invalid, "%s is longer than %d characters", what, maxRouteKey)
+		return Fail(Invalid, "the name '%s…' is longer than %d characters", strings.ToValidUTF8(key[:40], ""), maxRouteKey)
 	}
 	for i := range len(key) {
 		if c := key[i]; c < ' ' || c > '~' || c == '/' || c == '\\' {
-			return Fail(Invalid, "%s contains a character that names cannot have", what)
+			return Fail(Invalid, "the name %q contains a character that names cannot have", key)
 		}
 	}
 	return nil
 }
 
 // checkErupt refuses simple names that are no class name; they become a path segment and a header.
-func checkErupt(what, name string) error {
+func checkErupt(name string) error {
 	if name == "" || len(name) > maxErupt {
-		return Fail(Invalid, "%s must have 1 to %d characters", what, maxErupt)
+		return Fail(Invalid, "the name of an erupt must have 1 to %d characters", maxErupt)
 	}
 	for i := range len(name) {
 		if !isNameByte(name[i]) {
-			return Fail(Invalid, "%s contains a character that names cannot have", what)
+			return Fail(Invalid, "the name %q contains a character that names cannot have", name)
 		}
 	}
 	return nil

@@ -212,6 +212,43 @@ func TestBigUploadStaysFlat(t *testing.T) { // F17, S47
 	}
 }
 
+// An open event stream costs at most 64 KiB of heap and stacks; a direct one is subtracted.
+func TestIdleStreamsAreSmall(t *testing.T) {
+	release := make(chan struct{})
+	node := newBareNode(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		<-release
+	})
+	rig := newRig(t)
+	rig.dir.set("shop", node.URL)
+	const streams = 200
+	perStream := func(base, target string) int64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for range streams {
+			req := rig.request("GET", target, "", nil)
+			req.URL.Host = strings.TrimPrefix(base, "http://")
+			res, err := rig.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = res.Body.Close() })
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		return int64(after.HeapAlloc+after.StackInuse-before.HeapAlloc-before.StackInuse) / streams
+	}
+	direct := perStream(node.URL, "/live")
+	through := perStream(rig.server.URL, "/erupt-api/tpl/live?_node=shop")
+	close(release)
+	t.Logf("%d bytes a stream, %d without the proxy", through, direct)
+	if through-direct > 64<<10 {
+		t.Errorf("an open stream costs the proxy %d KiB", (through-direct)>>10)
+	}
+}
+
 func TestChunkedUploadOverTheLimit(t *testing.T) {
 	node := newBareNode(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

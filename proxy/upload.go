@@ -69,4 +69,4 @@ func (u *upload) params() []byte {
 }
 
 // secret finds members of a JSON object whose names speak of secrets; the text may end anywhere.
-var secret = regexp.MustCompile(`(?i)("[^"\\]*(?:passw|pwd|secret|token)[^"\\]*"\s*:\s*)("(?:[^"\\]|\\.)*(?:"|\\?$)|[^\s",{}\[\]]+)`)
+var secret = regexp.MustCompile(`(?i)("[^"\\]*(?:passw|pwd|secret|token)[^"\\]*"\s*:\s*)("(?:[^"\\]|\\.)*(?:"|\\?$)|\[[^\]]*\]?|\{[^}]*\}?|[^\s",{}\[\]]+)`)
