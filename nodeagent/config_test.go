@@ -26,20 +26,23 @@ type publisher struct {
 func publish(config, revision string) *publisher {
 	p := &publisher{config: config, revision: revision}
 	p.on(func(w http.ResponseWriter, r *http.Request) bool {
+		p.mu.Lock()
+		config, revision, status := p.config, p.revision, p.status
+		p.mu.Unlock()
 		switch r.URL.Path {
 		case wire.RegisterPath:
-			w.Header().Set(wire.HeaderConfigRevision, p.revision)
+			w.Header().Set(wire.HeaderConfigRevision, revision)
 		case wire.EffectivePath + "orders":
-			if p.status != 0 {
-				writeError(w, r, p.status, "no")
+			if status != 0 {
+				writeError(w, r, status, "no")
 				return true
 			}
-			w.Header().Set("ETag", `"`+p.revision+`"`)
-			if r.Header.Get("If-None-Match") == `"`+p.revision+`"` {
+			w.Header().Set("ETag", `"`+revision+`"`)
+			if r.Header.Get("If-None-Match") == `"`+revision+`"` {
 				w.WriteHeader(http.StatusNotModified)
 				return true
 			}
-			_, _ = io.WriteString(w, p.config)
+			_, _ = io.WriteString(w, config)
 		case wire.NodeConfigPath + "orders":
 			_, _ = io.WriteString(w, "{\"own\":true}")
 		case wire.GroupConfigPath + "orders": // none

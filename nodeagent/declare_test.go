@@ -271,7 +271,7 @@ func TestMemSourceUnderConcurrency(t *testing.T) {
 	for w := range 8 {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(w), 1))
-			for i := range 200 {
+			for i := range 60 {
 				id, err := s.Insert(ctx, Row{"code": fmt.Sprint(w, "-", i)})
 				if err != nil {
 					t.Error(err)

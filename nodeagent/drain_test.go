@@ -256,7 +256,7 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 	instance := func() (end func()) {
 		a := newAgent(t, Config{
 			NodeName: "orders", AccessToken: testToken, ServerAddresses: []string{"http://" + front.Addr().String()},
-			DrainSettle: 50 * time.Millisecond, DrainTimeout: 5 * time.Second, Logger: (&lines{}).logger(),
+			DrainSettle: 250 * time.Millisecond, DrainTimeout: 5 * time.Second, Logger: (&lines{}).logger(),
 		})
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)

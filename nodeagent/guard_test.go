@@ -200,3 +200,32 @@ func TestPathTricks(t *testing.T) { // F18, S49
 		}
 	}
 }
+
+// TestHostileInputEverywhere throws the same rubbish at every endpoint: each answers with a refusal of its own and changes nothing.
+func TestHostileInputEverywhere(t *testing.T) { // F18
+	bodies := []string{
+		"", "null", "[]", "{}", `"x"`, "-1", "{", strings.Repeat("[", 50_000), "\x00\xff\xfe", `{"id":{"$ne":null}}`, `{"id":"1 or 1=1","name":{"a":[]}}`,
+		`[[1],[2]]`, `[1e999]`, `[99999999999999999999999]`, `{"pageIndex":-1,"pageSize":1e10,"condition":[[]],"sort":{}}`,
+		`{"pageIndex":1,"pageSize":1,"condition":[{"key":"__proto__","value":{},"expression":{}}]}`, "--b\r\n\r\n--b--",
+		`{"pageIndex":1,"pageSize":1,"linkTreeVal":[[[]],null,true]}`, `{"name":"<script>alert(1)</script>","lines":[null]}`,
+	}
+	queries := []string{"", "?dependValue=%00&tabRef=x", "?ids=1&ids=%27&_erupt=Secret", "?size=-1&offset=x", "?%zz;&&=&a"}
+	s := shop(t)
+	before := stored(t, s.customers, 1) + stored(t, s.sales, 1)
+	for _, e := range endpoints {
+		for _, page := range []string{"Customer", "Sale", "SaleLine", "Region"} {
+			for i, body := range bodies {
+				path := strings.NewReplacer("{e}", page, "{f}", "lines", "{id}", "'--").Replace(e.pattern)
+				r := fromServer(e.method, "/erupt-api/"+path, body)
+				r.URL.RawQuery = strings.TrimPrefix(queries[i%len(queries)], "?")
+				r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+				if w := do(s.handler, r); w.Code >= 500 {
+					t.Errorf("%s %s with %.40q = %d %s", e.method, path, body, w.Code, w.Body)
+				}
+			}
+		}
+	}
+	if after := stored(t, s.customers, 1) + stored(t, s.sales, 1); after != before {
+		t.Errorf("something was changed\nbefore %s\n after %s", before, after)
+	}
+}

@@ -401,6 +401,10 @@ func TestTreeWithALostParentAndACircleEnds(t *testing.T) {
 	for _, row := range []Row{{"id": int64(10), "name": "lost", "parent": int64(77)}, {"id": int64(11), "name": "a", "parent": int64(12)}, {"id": int64(12), "name": "b", "parent": int64(11)}} {
 		s.regions.put(row)
 	}
+	nameless := s.agent.pages.page("Region").growTree([]Row{{"name": "no id"}, {"id": int64(1), "name": "root"}})
+	if len(nameless) != 1 {
+		t.Errorf("tree with a row without an id has %d roots, want 1", len(nameless))
+	}
 	w := s.call(http.MethodGet, "data/tree/Region", "")
 	if w.Code != 200 || strings.Contains(w.Body.String(), "lost") || !strings.Contains(w.Body.String(), "Berlin") {
 		t.Errorf("tree = %d %s", w.Code, w.Body)

@@ -2,7 +2,6 @@ package nodeagent
 
 import (
 	"net/http"
-	"strings"
 )
 
 // tablePage is the answer of a table query.
@@ -143,22 +142,6 @@ func (p *page) defaults() Row {
 	return p.normal(cloneRow(row))
 }
 
-func serveTree(r *pageRequest) error {
-	if r.page.Source == nil {
-		return ErrNoRow
-	}
-	return r.tree(r.page, nil)
-}
-
-// serveDependTree answers with the tree beside the table.
-func serveDependTree(r *pageRequest) error {
-	if r.page.LinkTree == "" {
-		writeJSON(r.w, http.StatusOK, []object{})
-		return nil
-	}
-	return r.tree(r.page.target(r.page.byName[r.page.LinkTree]), nil)
-}
-
 func serveReferenceTree(r *pageRequest) error {
 	if r.field.Type != TypeReferenceTree {
 		return invalid("field %s refers to no tree", r.field.Name)
@@ -198,66 +181,6 @@ func (r *pageRequest) dependence() ([]Condition, error) {
 		return nil, invalid("dependValue does not fit field %s", column.Name)
 	}
 	return []Condition{{Field: column.Name, Operator: EQ, Value: v}}, nil
-}
-
-// treeNode is a node of a tree on the wire.
-type treeNode struct {
-	ID       string      `json:"id"`
-	Label    any         `json:"label"`
-	PID      *string     `json:"pid"`
-	Level    int         `json:"level"`
-	Root     bool        `json:"root"`
-	Children []*treeNode `json:"children"`
-}
-
-// tree answers with p's rows as a tree; a page that is no tree gives roots only.
-func (r *pageRequest) tree(p *page, conditions []Condition) error {
-	q := Query{Conditions: conditions, Sort: p.DefaultSort, Limit: maxTreeRows}
-	rows, _, err := p.query(r.Context(), q)
-	if err != nil {
-		return err
-	}
-	if err := p.afterQuery(r.Context(), rows); err != nil {
-		return err
-	}
-	writeJSON(r.w, http.StatusOK, p.growTree(rows))
-	return nil
-}
-
-// growTree hangs rows under their parents. Rows whose parent is missing, and rows in a circle, are left out, as in erupt.
-func (p *page) growTree(rows []Row) []*treeNode {
-	label := p.byName[p.treeLabel()]
-	children := map[ID][]*treeNode{}
-	ids := map[*treeNode]ID{}
-	for _, row := range rows {
-		id := row[p.Key]
-		n := &treeNode{ID: idText(id)}
-		if label != nil {
-			n.Label = label.outward(row[label.Name])
-		}
-		var parent ID
-		if p.Tree != nil {
-			parent = row[p.Tree.Parent]
-		}
-		if parent != nil {
-			text := idText(parent)
-			n.PID = &text
-		}
-		ids[n] = id
-		children[parent] = append(children[parent], n)
-	}
-	var grow func(n *treeNode, level int)
-	grow = func(n *treeNode, level int) {
-		n.Level, n.Root, n.Children = level, level == 1, children[ids[n]]
-		for _, child := range n.Children {
-			grow(child, level+1)
-		}
-	}
-	roots := append([]*treeNode{}, children[nil]...)
-	for _, n := range roots {
-		grow(n, 1)
-	}
-	return roots
 }
 
 // serveChoices answers with the options of a field, given what the form holds.
@@ -300,89 +223,4 @@ func (p *page) looseForm(form map[string]any) Row {
 		}
 	}
 	return row
-}
-
-// serveExport streams the page's download.
-func serveExport(r *pageRequest) error {
-	if !r.power.Export || r.page.Export == nil {
-		return errForbidden
-	}
-	body, err := r.body(maxQueryBody)
-	if err != nil {
-		return err
-	}
-	if len(body) == 0 {
-		body = []byte(`{"pageIndex":1,"pageSize":1}`)
-	}
-	_, q, err := r.page.decodeTable(body)
-	if err != nil {
-		return err
-	}
-	q.Offset, q.Limit = 0, 0
-	if q.Conditions, err = r.chosenRows(q.Conditions); err != nil {
-		return err
-	}
-	if err := r.page.restrict(r.Context(), &q); err != nil {
-		return err
-	}
-	out := &exportWriter{r: r, export: r.page.Export}
-	if err := r.page.Export.Write(r.Context(), q, out); err != nil {
-		if !out.begun {
-			return err
-		}
-		r.agent.log.Warn("export broke off", "node", r.agent.cfg.NodeName, "erupt", r.page.Name, "error", err)
-		panic(http.ErrAbortHandler) // half a file must not look like a whole one
-	}
-	out.begin()
-	return nil
-}
-
-// chosenRows narrows an export to the rows that were ticked.
-func (r *pageRequest) chosenRows(conditions []Condition) ([]Condition, error) {
-	ids := r.URL.Query()["ids"]
-	if len(ids) == 0 {
-		return conditions, nil
-	}
-	c := Condition{Field: r.page.Key, Operator: IN}
-	for part := range strings.SplitSeq(strings.Join(ids, ","), ",") {
-		id, ok := parseID(part, r.page.TextKey)
-		if !ok || id == nil || len(c.Values) >= maxMembers {
-			return nil, invalid("ids: not a list of up to %d ids", maxMembers)
-		}
-		c.Values = append(c.Values, id)
-	}
-	return append(conditions, c), nil
-}
-
-// exportWriter sends the headers with the first byte, so that an error before it can still be told.
-type exportWriter struct {
-	r      *pageRequest
-	export *Export
-	begun  bool
-}
-
-func (e *exportWriter) begin() {
-	if e.begun {
-		return
-	}
-	e.begun = true
-	h := e.r.w.Header()
-	h.Set("Content-Type", orDefault(e.export.ContentType, "application/x-download"))
-	h.Set("Content-Disposition", contentDisposition(orDefault(e.export.Name, e.r.page.Name)))
-	e.r.w.WriteHeader(http.StatusOK)
-}
-
-// Write implements io.Writer.
-func (e *exportWriter) Write(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	e.begin()
-	return e.r.w.Write(p)
-}
-
-// Flush lets an export hand over what it has written so far.
-func (e *exportWriter) Flush() {
-	e.begin()
-	_ = http.NewResponseController(e.r.w).Flush() // a writer that cannot flush sends when it is full
 }

@@ -85,9 +85,11 @@ func makeRegions() (rows []nodeagent.Row, leaves []int64) {
 }
 
 var (
-	companyCity  = []string{"上海", "杭州", "深圳", "广州", "北京", "苏州", "Northwind", "Alpine", "Harbour", "Lombardia", "青岛", "厦门"}
-	companyWord  = []string{"云帆", "明远", "天和", "盛达", "Blue Door", "Maple", "瑞丰", "长青", "Stella", "海川", "Corner", "德润"}
-	companyKind  = []string{"贸易有限公司", "Foods Ltd", "科技有限公司", "GmbH", "茶业", "Trading Co.", "百货", "S.r.l.", "食品有限公司"}
+	chineseCity  = []string{"上海", "杭州", "深圳", "广州", "北京", "苏州", "青岛", "厦门"}
+	chineseWord  = []string{"云帆", "明远", "天和", "盛达", "瑞丰", "长青", "海川", "德润", "知味", "东篱"}
+	chineseKind  = []string{"贸易有限公司", "科技有限公司", "茶业", "百货", "食品有限公司", "餐饮管理有限公司"}
+	westernWord  = []string{"Blue Door", "Maple", "Stella", "Corner", "Northwind", "Alpine", "Harbour", "Lakeside", "Old Mill", "Bergmann"}
+	westernKind  = []string{"Foods Ltd", "GmbH", "Trading Co.", "S.r.l.", "AG", "Delicatessen", "& Sons"}
 	familyName   = []string{"李", "王", "张", "刘", "陈", "杨", "赵", "黄", "周", "吴"}
 	givenName    = []string{"雷", "梅", "静", "伟", "芳", "磊", "洋", "勇", "艳", "杰", "思远", "雨桐"}
 	foreignNames = []string{"Anna Keller", "Luca Rossi", "Amy Turner", "Jonas Weber", "Giulia Bianchi", "Tom Harris"}
@@ -95,19 +97,28 @@ var (
 	remarks      = []string{"", "", "", "要求月底前开票 invoice before the end of the month", "联系人休假中", "Prefers e-mail", "合同待续签", "Pays late, see 对账单"}
 )
 
-func person(r *rand.Rand) string {
-	if r.IntN(3) == 0 {
+func person(r *rand.Rand, western bool) string {
+	if western || r.IntN(12) == 0 {
 		return pick(r, foreignNames)
 	}
 	return pick(r, familyName) + pick(r, givenName)
 }
 
+func company(r *rand.Rand, western bool) string {
+	if western {
+		return pick(r, westernWord) + " " + pick(r, westernKind)
+	}
+	return pick(r, chineseCity) + pick(r, chineseWord) + pick(r, chineseKind)
+}
+
 func makeCustomers(r *rand.Rand, regions []int64) []nodeagent.Row {
 	rows := make([]nodeagent.Row, customerCount)
 	for i := range rows {
+		at := r.IntN(len(regions))
+		western := at >= len(regions)-len(world[len(world)-1].below) // the last part of the world
 		row := nodeagent.Row{
-			"code": fmt.Sprintf("C-%04d", i+1), "name": pick(r, companyCity) + pick(r, companyWord) + pick(r, companyKind),
-			"region": pick(r, regions), "level": pick(r, []string{"V", "G", "G", "N", "N", "N", "N"}), "contact": person(r),
+			"code": fmt.Sprintf("C-%04d", i+1), "name": company(r, western),
+			"region": regions[at], "level": pick(r, []string{"V", "G", "G", "N", "N", "N", "N"}), "contact": person(r, western),
 			"phone": fmt.Sprintf("1%d%08d", 30+r.IntN(60), r.IntN(100_000_000)), "balance": float64(r.IntN(9_000_000)-600_000) / 100,
 			"since": day(30 + r.IntN(2500)), "active": r.IntN(10) > 0, "rating": float64(r.IntN(11)) / 2, "visited": moment(r, 90),
 		}
@@ -141,7 +152,7 @@ func makeVisits(r *rand.Rand) []nodeagent.Row {
 	rows := make([]nodeagent.Row, visitCount)
 	for i := range rows {
 		rows[i] = nodeagent.Row{
-			"customer": int64(1 + r.IntN(customerCount)), "topic": pick(r, visitTopics), "at": moment(r, 60), "by": person(r),
+			"customer": int64(1 + r.IntN(customerCount)), "topic": pick(r, visitTopics), "at": moment(r, 60), "by": person(r, false),
 			"result": pick(r, []string{"open", "won", "lost", "later"}), "channels": []string{pick(r, []string{"visit", "phone", "wechat"})},
 		}
 	}
