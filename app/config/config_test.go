@@ -1,8 +1,10 @@
 package config_test
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +66,25 @@ func TestSpellings(t *testing.T) {
 				t.Errorf("node_expire_time = %s, want 1m30s", c.CloudServer.NodeExpireTime)
 			}
 		})
+	}
+}
+
+func TestTrustedProxiesArriveWhole(t *testing.T) {
+	want := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	for name, src := range map[string]struct {
+		file string
+		env  []string
+	}{
+		"environment": {"", []string{"EC_SERVER_TRUSTED_PROXIES=127.0.0.1, 10.9.8.7/8,fd00::/8"}},
+		"file":        {"[server]\ntrusted_proxies = [\"127.0.0.1\", \"10.0.0.0/8\", \"fd00::/8\"]\n", nil},
+	} {
+		c, err := load(t, src.file, src.env, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(c.Server.TrustedProxies, want) {
+			t.Errorf("from the %s: %v, want %v", name, c.Server.TrustedProxies, want)
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ func Load(src Sources) (*Config, error) {
 	}
 	var c Config
 	err = k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		Result: &c, WeaklyTypedInput: true, TagName: "koanf",
+		Result: &c, WeaklyTypedInput: true, TagName: "koanf", DecodeHook: mapstructure.TextUnmarshallerHookFunc(),
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
@@ -237,18 +237,20 @@ func listOf(raw any) []string {
 	return out
 }
 
-func parsePrefixes(parts []string) ([]netip.Prefix, error) {
-	out := make([]netip.Prefix, 0, len(parts))
+// parsePrefixes returns prefixes as texts: koanf copies what it is given by its exported fields, and netip's values have
+// none.
+func parsePrefixes(parts []string) ([]string, error) {
+	out := make([]string, 0, len(parts))
 	for _, p := range parts {
 		if addr, err := netip.ParseAddr(p); err == nil {
-			out = append(out, netip.PrefixFrom(addr, addr.BitLen()))
+			out = append(out, netip.PrefixFrom(addr, addr.BitLen()).String())
 			continue
 		}
 		prefix, err := netip.ParsePrefix(p)
 		if err != nil {
 			return nil, fmt.Errorf("%q is neither an address nor a prefix such as 10.0.0.0/8", p)
 		}
-		out = append(out, prefix)
+		out = append(out, prefix.Masked().String())
 	}
 	return out, nil
 }
