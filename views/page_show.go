@@ -47,12 +47,14 @@ func (s PageSource) rightsLine(ctx context.Context) string {
 
 // rest is what follows the address.
 func (s PageSource) rest(ctx context.Context) string {
-	parts := []string{"", s.millis(), s.rightsLine(ctx)}
-	if s.Version != "" {
-		parts[0] = "erupt " + s.Version
-		return "· " + strings.Join(parts, " · ")
+	version := s.Version
+	if version != "" {
+		if !strings.HasPrefix(version, "go-") { // Go agents say that they are no erupt
+			version = "erupt " + version
+		}
+		version += " · "
 	}
-	return "· " + strings.Join(parts[1:], " · ")
+	return "· " + version + s.millis() + " · " + s.rightsLine(ctx)
 }
 
 // millis writes how long an answer took.

@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/chromedp"
 
 	"eruptcloud/app/testbed"
@@ -68,7 +70,7 @@ func (b *pageTab) click(css string) { b.t.Helper(); b.do(chromedp.Click(chromedp
 // until waits for a condition in the page.
 func (b *pageTab) until(what, js string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+js+")", chromedp.WithPollingTimeout(10*time.Second))); err != nil {
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+js+")", chromedp.WithPollingTimeout(20*time.Second))); err != nil {
 		b.t.Fatalf("%s: %v\n%v", what, err, b.eval(`document.querySelector("#drawer").innerText + "\n" + document.querySelector("#main").innerText.slice(0, 2000)`))
 	}
 }
@@ -139,4 +141,44 @@ func TestDeletingInABrowser(t *testing.T) {
 		t.Errorf("deleted %q", got)
 	}
 	b.until("the reloaded table", `document.querySelectorAll("[data-row]:checked").length === 0`)
+}
+
+func TestPagesOfNodesFitAndBreakNoRuleInABrowser(t *testing.T) { // U4, S60
+	w, f := warehouse(t)
+	w.pageMenus("admin", true, "label-printer.Label", "warehouse.Region")
+	b := openTab(t, w, f)
+	var mu sync.Mutex
+	var said []string
+	err := chromedp.Listen(b.ctx, func(ev any) {
+		if e, ok := ev.(*log.EventEntryAdded); ok && string(e.Entry.Level) == "error" && e.Entry.Source != "network" {
+			mu.Lock()
+			defer mu.Unlock()
+			said = append(said, e.Entry.Text)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{
+		"", "?q=zzz", "/warehouse.Customer", "/warehouse.Customer?s=1&q.score.from=abc", "/warehouse.Widget", "/shop.Customer", "/warehouse.Region", "/warehouse.StockItem",
+		"/label-printer.Label", "/warehouse.Widget/record?id=3", "/warehouse.Purchase/record?id=1", "/shop.Customer/record?id=1", "/shop.Customer/new", "/warehouse.Ledger/record?id=1",
+	}
+	for _, width := range []int64{360, 1280, 2560} {
+		b.do(chromedp.EmulateViewport(width, 900))
+		for _, p := range paths {
+			b.open("/console/pages" + p)
+			wide := b.eval(`[...document.querySelectorAll("main *")].filter((e) => !e.closest(".page-scroll, .vh") && e.getBoundingClientRect().right > innerWidth + 1).slice(0, 4).map((e) => e.tagName + "." + e.className).join(" ")`)
+			if over := b.eval(`document.documentElement.scrollWidth - innerWidth`); over.(float64) > 0 {
+				t.Errorf("/console/pages%s at %d px scrolls sideways by %v px: %v", p, width, over, wide)
+			}
+		}
+		b.open("/console/pages/warehouse.Widget")
+		b.click("[data-testid=view-row] a")
+		b.until("the drawer", `document.querySelector("#drawer > .drawer") && document.querySelector("#drawer").getBoundingClientRect().right <= innerWidth`)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(said) > 0 {
+		t.Errorf("the browser complains: %q", said)
+	}
 }

@@ -28,11 +28,11 @@ type fakePages struct {
 	t     testing.TB
 	known []string // nodes with a profile
 	mu    sync.Mutex
-	says  map[string]said4call // "PATTERN FULL PARAMS…" or "PATTERN FULL" or "PATTERN"
+	says  map[string]nodeSays // "PATTERN FULL PARAMS…" or "PATTERN FULL" or "PATTERN"
 	calls []sentCall
 }
 
-type said4call func(call proxy.Call, body []byte) (*proxy.Answer, error)
+type nodeSays func(call proxy.Call, body []byte) (*proxy.Answer, error)
 
 type sentCall struct {
 	proxy.Call
@@ -40,13 +40,13 @@ type sentCall struct {
 }
 
 func newFakePages(t testing.TB, known ...string) *fakePages {
-	return &fakePages{t: t, known: known, says: map[string]said4call{}}
+	return &fakePages{t: t, known: known, says: map[string]nodeSays{}}
 }
 
 // on sets what is answered to a call; recorded and says make the usual answers.
-func (f *fakePages) on(key string, say said4call) { f.says[key] = say }
+func (f *fakePages) on(key string, say nodeSays) { f.says[key] = say }
 
-func (f *fakePages) recorded(name string) said4call {
+func (f *fakePages) recorded(name string) nodeSays {
 	f.t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "buildmodel", "testdata", name+".json"))
 	if err != nil {
@@ -55,13 +55,13 @@ func (f *fakePages) recorded(name string) said4call {
 	return says(http.StatusOK, string(raw))
 }
 
-func says(status int, body string) said4call {
+func says(status int, body string) nodeSays {
 	return func(proxy.Call, []byte) (*proxy.Answer, error) {
 		return &proxy.Answer{Status: status, Header: http.Header{}, Body: []byte(body), Location: "http://10.20.4.12:8080", Instance: "i-2", Took: 38 * time.Millisecond}, nil
 	}
 }
 
-func fails(kind proxy.Kind, format string, args ...any) said4call {
+func fails(kind proxy.Kind, format string, args ...any) nodeSays {
 	return func(proxy.Call, []byte) (*proxy.Answer, error) { return nil, proxy.Fail(kind, format, args...) }
 }
 

@@ -88,7 +88,7 @@ func (v *nodeViews) pagesOf(ctx context.Context, who *access.Session) ([]views.P
 		if who.Admin {
 			for _, erupt := range s.erupts() {
 				if full := s.node.Name + "." + erupt; !named[strings.ToLower(full)] {
-					n.Pages = append(n.Pages, views.PageEntry{Full: full, Title: erupt})
+					n.Pages = append(n.Pages, views.PageEntry{Full: full, Title: v.title(full, erupt)})
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -45,8 +46,9 @@ type nodeViews struct {
 	now    func() time.Time
 	once   *onceBook
 
-	mu   sync.Mutex
-	days map[string]map[string]buildmodel.DayForm // full name → field → how the node writes its days
+	mu     sync.Mutex
+	days   map[string]map[string]buildmodel.DayForm // full name → field → how the node writes its days
+	titles map[string]string                        // full name → what the node calls the page, where it says so
 }
 
 // mountPages adds the menu of all nodes' pages and the pages themselves. Whether a viewer may open one is decided by the page
@@ -54,7 +56,7 @@ type nodeViews struct {
 func (p *pages) mountPages(root *gin.RouterGroup) {
 	v := &nodeViews{
 		shell: p.shell, caller: p.Pages, nodes: p.Nodes, view: p.Registry, holds: p.Holds, now: p.Now,
-		once: newOnceBook(p.Now), days: map[string]map[string]buildmodel.DayForm{},
+		once: newOnceBook(p.Now), days: map[string]map[string]buildmodel.DayForm{}, titles: map[string]string{},
 	}
 	p.route(root, http.MethodGet, "/pages", v.menu)
 	p.route(root, http.MethodGet, "/pages/:page", v.table)
@@ -104,4 +106,21 @@ func (v *nodeViews) learn(full string, days map[string]buildmodel.DayForm) {
 		clear(v.days)
 	}
 	v.days[full] = days
+}
+
+// called remembers what a node calls a page: the menu of pages does not ask each node for its models.
+func (v *nodeViews) called(full, title string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.titles) >= maxLearned {
+		clear(v.titles)
+	}
+	v.titles[full] = title
+}
+
+// title is what a page is called as far as is known, else otherwise.
+func (v *nodeViews) title(full, otherwise string) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return cmp.Or(v.titles[full], otherwise)
 }

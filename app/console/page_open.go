@@ -74,6 +74,14 @@ func (v *nodeViews) fetch(c *gin.Context, o *opened) error {
 	o.model, o.Desc = m, m.Desc
 	if !o.named && m.Title != "" {
 		o.Title = m.Title
+		v.called(o.Full, m.Title)
+		for _, n := range o.Nodes {
+			for i := range n.Pages {
+				if n.Pages[i].Current {
+					n.Pages[i].Title = m.Title
+				}
+			}
+		}
 	}
 	o.Source = v.source(o.Node, answer)
 	o.Source.Rights = rightsOf(v.power(c, o))
@@ -160,9 +168,10 @@ func (v *nodeViews) here(c *gin.Context) string {
 	return views.BackPath(views.FrameOf(c.Request.Context()).Path)
 }
 
-// status of a page with a problem: programs and monitors shall not take it for success.
-func (o *opened) status() int {
-	if o.problem == nil {
+// status of a page with a problem: programs and monitors shall not take it for success. A part of a page goes where it was asked
+// for, which it would not with an error's status.
+func (o *opened) status(c *gin.Context) int {
+	if o.problem == nil || isFragment(c) {
 		return http.StatusOK
 	}
 	switch o.problem.Code {

@@ -103,7 +103,7 @@ func TestARefusedDeletionIsSaid(t *testing.T) {
 	w, f := warehouse(t)
 	s := newPageSite(t, w, f)
 	const path = "/console/pages/warehouse.Customer/delete"
-	for name, say := range map[string]said4call{
+	for name, say := range map[string]nodeSays{
 		"The first customer stays": says(200, `{"status":"ERROR","promptWay":"DIALOG","message":"The first customer stays"}`),
 		"associated data":          says(500, `{"success":false,"status":"ERROR","promptWay":"MESSAGE","message":"The deletion failed because associated data may exist"}`),
 		"did not answer in time":   fails(proxy.UpstreamTimeout, "'%s' did not answer in time", "warehouse"),

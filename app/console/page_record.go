@@ -50,7 +50,7 @@ func (v *nodeViews) record(c *gin.Context) error {
 		}
 	}
 	d.base = d.row
-	return v.renderRecord(c, d, o.status())
+	return v.renderRecord(c, d, o.status(c))
 }
 
 // newRecord handles GET /console/pages/:page/new.
@@ -72,7 +72,7 @@ func (v *nodeViews) newRecord(c *gin.Context) error {
 			d.typed = map[string]buildmodel.Entry{f.Name: {Ref: buildmodel.Ref{ID: id, Label: label}}}
 		}
 	}
-	return v.renderRecord(c, d, o.status())
+	return v.renderRecord(c, d, o.status(c))
 }
 
 func (v *nodeViews) newDraft(c *gin.Context, o *opened, back string) *draft {
@@ -164,7 +164,7 @@ func (d *draft) label() string {
 	if len(cols) == 0 {
 		return ""
 	}
-	return cols[mainColumn(cols)].Cell(d.row).Text
+	return cols[mainColumn(d.model, cols)].Cell(d.row).Text
 }
 
 // editable is the part of a row that the form can change; only that has to travel with the form.

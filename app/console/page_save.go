@@ -88,7 +88,7 @@ func (v *nodeViews) renderUnasked(c *gin.Context, d *draft, form url.Values) err
 		}
 	}
 	slices.SortStableFunc(m.Kept, func(a, b views.PageParam) int { return cmp.Compare(a.Name, b.Name) })
-	c.Status(d.status())
+	c.Status(d.status(c))
 	return web.Render(c, views.PageRecord(m))
 }
 

@@ -119,7 +119,7 @@ func TestARefusalKeepsEverythingThatWasTyped(t *testing.T) {
 	s := newPageSite(t, w, f)
 	typed := url.Values{"f.name": {"Typed name"}, "f.remark": {"two\r\nlines"}, "f.region": {"2\tGermany"}, "f.active": {"true"}}
 	tests := map[string]struct {
-		say         said4call
+		say         nodeSays
 		title, more string
 		field       string
 	}{

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -33,7 +34,7 @@ func (v *nodeViews) search(c *gin.Context, o *opened, q url.Values) search {
 	s := search{}
 	days := v.learned(o.Full)
 	first := q.Get("s") == ""
-	for i, f := range o.model.Searchable() {
+	for i, f := range o.searchable() {
 		find, asked := findOf(f, q)
 		if !asked && first {
 			find = o.model.StartFind(f)
@@ -66,6 +67,11 @@ func (v *nodeViews) search(c *gin.Context, o *opened, q url.Values) search {
 		s.other = nil
 	}
 	return s
+}
+
+// searchable are the fields of the search form. What the tree beside the table chooses needs no second field.
+func (o *opened) searchable() []*buildmodel.Field {
+	return slices.DeleteFunc(o.model.Searchable(), func(f *buildmodel.Field) bool { return f.Name == o.model.Link.Field })
 }
 
 func queryName(f *buildmodel.Field) string { return "q." + f.Name }

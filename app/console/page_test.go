@@ -236,7 +236,7 @@ func TestANodeThatIsAwayCostsOnlyItsPanel(t *testing.T) {
 	w, f := warehouse(t)
 	s := newPageSite(t, w, f)
 	tests := map[string]struct {
-		say    said4call
+		say    nodeSays
 		status int
 		code   string
 	}{
@@ -260,6 +260,11 @@ func TestANodeThatIsAwayCostsOnlyItsPanel(t *testing.T) {
 				t.Error("the rest of the page is gone")
 			}
 		})
+	}
+	for _, path := range []string{"", "/record?id=1", "/new"} { // a part of a page must arrive where it was asked for
+		if body := s.get("/console/pages/warehouse.Customer"+path, htmx("")).must(t, 200); !strings.Contains(body, "page-problem") {
+			t.Errorf("the part %s does not say what is wrong", path)
+		}
 	}
 	f.on("build/{e} warehouse.Customer", f.recorded("classic-build-customer"))
 	f.on("data/table/{e} warehouse.Customer", fails(proxy.UpstreamTimeout, "'%s' did not answer in time", "warehouse"))
