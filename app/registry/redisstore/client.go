@@ -2,11 +2,13 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -87,8 +89,15 @@ func (c *line) Close() error {
 	return c.Conn.Close()
 }
 
-// NetConn lets the pool look at the socket before it uses a connection again.
-func (c *line) NetConn() net.Conn { return c.Conn }
+// SyscallConn lets the pool look at the socket before it uses a connection again: those that a stopped server has closed
+// are left out, and no command fails because of them.
+func (c *line) SyscallConn() (syscall.RawConn, error) {
+	inner, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported // net.Dialer makes none of that kind
+	}
+	return inner.SyscallConn()
+}
 
 // demoted lists the answers of a server that is not, or no longer, the one to talk to.
 var demoted = []string{"READONLY", "LOADING", "MASTERDOWN"}

@@ -241,3 +241,33 @@ func pipe(to, from net.Conn) {
 }
 
 func (n *name) url() string { return "redis://" + n.listener.Addr().String() + "/0" }
+
+// Connections that waited in the pool while the server was restarted cost no command.
+func TestRestartFailsNoCommand(t *testing.T) {
+	server := testbed.RedisServer(t)
+	client, err := redisstore.Open(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var conns []*redis.Conn
+	for range 5 {
+		conn := client.Conn()
+		if err := conn.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+	}
+	for _, conn := range conns {
+		if err := conn.Close(); err != nil { // back into the pool
+			t.Fatal(err)
+		}
+	}
+	server.Kill()
+	server.Start(t)
+	for i := range 10 {
+		if err := client.Ping(t.Context()).Err(); err != nil {
+			t.Errorf("command %d after the restart: %v", i+1, err)
+		}
+	}
+}
