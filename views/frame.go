@@ -25,6 +25,9 @@ type Frame struct {
 	Version   string
 	// Nodes and Down are the counts beside the navigation: profiles, and those that should be up and are not.
 	Nodes, Down int
+	// LiveBoot and LiveVersion say what the event stream was at when this page was made; older pages ask what they missed.
+	LiveBoot    string
+	LiveVersion uint64
 	// Cookies that remember the look.
 	ShortHeader, SideHidden bool
 }

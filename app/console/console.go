@@ -155,9 +155,9 @@ func Mount(shell *web.Shell, o Options) error {
 	}
 	e := shell.Engine()
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		e.Handle(method, static.Prefix+"*file", gin.WrapH(static.Handler()))
+		e.Handle(method, static.Prefix+"*file", shell.Handle(asset))
 	}
-	root := e.Group("/console", compress)
+	root := e.Group("/console", compress, p.stampVersion)
 	p.mountEntry(root)
 	p.mountNodes(root)
 	p.mountGroups(root)
@@ -169,9 +169,31 @@ func Mount(shell *web.Shell, o Options) error {
 	return nil
 }
 
+// asset handles GET /static/*file; what is missing is said like everywhere else.
+func asset(c *gin.Context) error {
+	if !static.Has(c.Request.URL.Path) {
+		return fault.New(fault.NotFound, "nothing is at this address")
+	}
+	static.Handler().ServeHTTP(c.Writer, c.Request)
+	return nil
+}
+
 // route adds a route whose viewers need one of the codes; without codes any session will do.
 func (p *pages) route(g *gin.RouterGroup, method, path string, h func(*gin.Context) error, codes ...string) {
+	if method != http.MethodGet {
+		h = formed(h)
+	}
 	g.Handle(method, path, p.shell.RequireCookie(codes...), p.shell.Handle(h))
+}
+
+// formed reads the form before h does.
+func formed(h func(*gin.Context) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		if err := readForm(c); err != nil {
+			return err
+		}
+		return h(c)
+	}
 }
 
 // form adds a route that changes something: forms send POST, scripts may say what they mean.

@@ -15,6 +15,7 @@ import (
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/registry"
+	"eruptcloud/views"
 )
 
 // Bounds of the event stream.
@@ -175,6 +176,13 @@ func sorted(topics map[string]bool) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// stampVersion notes in the page what the stream was at before anything was read for it.
+func (p *pages) stampVersion(c *gin.Context) {
+	f := *views.FrameOf(c.Request.Context())
+	f.LiveBoot, f.LiveVersion = p.live.boot, p.live.current()
+	c.Request = c.Request.WithContext(views.WithFrame(c.Request.Context(), f))
 }
 
 func (p *pages) mountLive(root *gin.RouterGroup) {

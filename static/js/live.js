@@ -6,7 +6,7 @@
   const stream = me.dataset.stream, poll = stream.replace(/events$/, "changes");
   const indicator = document.getElementById("live");
   const BEAT = 15000, LATER = 700, STALE = 60000, POLL = 5000;
-  let version = 0, boot = "", lostAt = 0;
+  let version = Number(me.dataset.version) || 0, boot = me.dataset.boot || "", lostAt = 0;
 
   // ---- the state of the connection (U62) ----
   const clock = (t) => new Date(t).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
@@ -20,8 +20,8 @@
     const text = state === "live" ? words().live : words()[state].replace("%s", state === "stale" ? ec.span(Math.floor(age / 1000)) : clock(lostAt));
     if (label.textContent !== text) label.textContent = text;
   };
-  const connected = () => { if (lostAt) { lostAt = 0; refresh(["all"]); } show(); };
-  const lost = () => { lostAt ||= Date.now(); show(); };
+  const connected = () => { if (indicator) indicator.dataset.on = ""; if (lostAt) { lostAt = 0; refresh(["all"]); } show(); };
+  const lost = () => { if (indicator) indicator.dataset.on = ""; lostAt ||= Date.now(); show(); };
   setInterval(() => lostAt && show(), 1000);
 
   // ---- which regions a change concerns ----
@@ -126,8 +126,9 @@
 
   // ---- where changes come from: one stream for all tabs, or polling ----
   const hear = (m) => {
-    const missed = boot && (m.boot !== boot || m.v < version);
-    const topics = missed ? ["all"] : m.t.length === 0 && version && m.v > version ? ["all"] : m.t;
+    // Another process, or a version without the names of what made it: something was missed.
+    const missed = m.boot !== boot || m.v < version || m.t.length === 0 && m.v > version;
+    const topics = missed ? ["all"] : m.t;
     boot = m.boot; version = m.v;
     connected();
     if (topics.length) refresh(topics);
@@ -137,7 +138,7 @@
     try {
       const a = await fetch(`${poll}?boot=${boot}&v=${version}`, { headers: { Accept: "application/json" } });
       if (a.status === 401) { ended(); return; }
-      if (a.ok) { const m = await a.json(); if (!boot) m.t = []; hear(m); return; }
+      if (a.ok) { hear(await a.json()); return; }
     } catch { /* counted as lost below */ }
     lost();
   };
