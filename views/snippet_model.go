@@ -46,14 +46,14 @@ func (m SnippetModel) snippets() []Snippet {
 			"    server-addresses:", "      - " + string(yamlServer), "    heartbeat-time: 15000",
 		}, "\n")},
 		{"go", "Go", strings.Join([]string{
-			"agent, err := nodeagent.New(nodeagent.Options{",
-			"\tNode:    " + string(yaml) + ",", "\tToken:   " + string(yamlToken) + ",",
-			"\tServers: []string{" + string(yamlServer) + "},", "\tPort:    8080,", "})",
-			"// serve agent.Guard(yourHandler) on that port, and beside it:", "err = agent.Run(ctx)",
+			"agent, err := nodeagent.New(nodeagent.Config{",
+			"\tNodeName:        " + string(yaml) + ",", "\tAccessToken:     " + string(yamlToken) + ",",
+			"\tServerAddresses: []string{" + string(yamlServer) + "},", "})", "if err != nil {", "\tlog.Fatal(err)", "}",
+			"err = agent.Serve(ctx, &http.Server{Addr: \":8081\"}) // Handler: yours, for everything else",
 		}, "\n")},
 		{"sidecar", "Sidecar", strings.Join([]string{
-			"EC_NODE_NAME=" + shell(m.Node) + " \\", "EC_NODE_ACCESS_TOKEN=" + shell(token) + " \\",
-			"EC_NODE_SERVER_ADDRESSES=" + shell(m.Server) + " \\", "EC_NODE_TARGET=http://127.0.0.1:8080 \\", "  sidecar",
+			"EC_NODE_TOKEN=" + shell(token) + " sidecar --name " + shell(m.Node) + " \\", "  --servers " + shell(m.Server) + " \\",
+			"  --listen :9080 --upstream http://127.0.0.1:8000",
 		}, "\n")},
 		{"curl", "curl", strings.Join([]string{
 			"curl -X POST " + shell(m.Server+"/erupt-cloud-api/register-node") + " \\",
