@@ -56,6 +56,8 @@ func javaLive(t *testing.T, f *javaFleet) {
 	f.tab.until("the open page does not show both", `document.querySelectorAll("[data-testid=instance-row][data-state=up]").length === 2`)
 	f.tab.says("[data-testid=instance-table]", f.one.URL)
 	f.tab.says("[data-testid=instance-table]", f.two.URL)
+	f.tab.says("[data-testid=pages]", "Customer")
+	f.tab.says("#node-tabs", "16")
 	if f.tab.eval("window.sinceThen") != "true" {
 		t.Error("the page was loaded anew, want it live")
 	}
