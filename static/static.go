@@ -100,6 +100,12 @@ func Path(name string) string {
 // Icons returns the sprite of icons, to be put at the top of each page's body.
 func Icons() string { return string(all().byName["img/icons.svg"].body) }
 
+// Has reports whether Handler has an asset at a path below the base path.
+func Has(path string) bool {
+	_, ok := all().byHashed[strings.TrimPrefix(path, Prefix)]
+	return ok
+}
+
 // Handler serves the assets below Prefix. Only hashed names exist: a page of an older release that asks for an asset of
 // its own gets a 404, never something else.
 func Handler() http.Handler {

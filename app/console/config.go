@@ -69,6 +69,9 @@ func (p *pages) editConfig(c *gin.Context, o configOwner) error {
 
 // resumeConfig handles POST …/config/edit: back from the review, with the text as it was.
 func (p *pages) resumeConfig(c *gin.Context, o configOwner) error {
+	if err := complete(c, "config", "revision"); err != nil {
+		return err
+	}
 	return p.showEditor(c, o, views.ConfigEditor{
 		ConfigTarget: o.ConfigTarget, Text: draftText(c), Revision: formRevision(c), Note: text(c, "note"),
 	})
@@ -96,6 +99,9 @@ func (p *pages) showEditor(c *gin.Context, o configOwner, m views.ConfigEditor) 
 
 // reviewConfig handles POST …/config/review: what publishing would change. Nothing is stored yet.
 func (p *pages) reviewConfig(c *gin.Context, o configOwner) error {
+	if err := complete(c, "config", "revision"); err != nil {
+		return err
+	}
 	draft := draftText(c)
 	if problem := problemOf(views.FrameOf(c.Request.Context()).Lang, draft); problem.Line > 0 {
 		c.Status(http.StatusUnprocessableEntity)
@@ -120,6 +126,9 @@ func (p *pages) showReview(c *gin.Context, o configOwner, draft string, fields v
 
 // publishConfig handles PUT …/config.
 func (p *pages) publishConfig(c *gin.Context, o configOwner) error {
+	if err := complete(c, "config", "revision"); err != nil {
+		return err
+	}
 	draft, note := draftText(c), text(c, "note")
 	lang := views.FrameOf(c.Request.Context()).Lang
 	if problemOf(lang, draft).Line > 0 {

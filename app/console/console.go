@@ -181,15 +181,15 @@ func asset(c *gin.Context) error {
 // route adds a route whose viewers need one of the codes; without codes any session will do.
 func (p *pages) route(g *gin.RouterGroup, method, path string, h func(*gin.Context) error, codes ...string) {
 	if method != http.MethodGet {
-		h = formed(h)
+		h = formed(h, formLimit(path))
 	}
 	g.Handle(method, path, p.shell.RequireCookie(codes...), p.shell.Handle(h))
 }
 
-// formed reads the form before h does.
-func formed(h func(*gin.Context) error) func(*gin.Context) error {
+// formed reads the form, at most limit bytes, before h does.
+func formed(h func(*gin.Context) error, limit int64) func(*gin.Context) error {
 	return func(c *gin.Context) error {
-		if err := readForm(c); err != nil {
+		if err := readForm(c, limit); err != nil {
 			return err
 		}
 		return h(c)

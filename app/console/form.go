@@ -1,9 +1,12 @@
 package console
 
 import (
+	"errors"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -14,6 +17,69 @@ import (
 
 // text reads a field of a form without the blanks around it.
 func text(c *gin.Context, name string) string { return strings.TrimSpace(c.PostForm(name)) }
+
+// readForm reads the body of a request that changes something, at most limit bytes, before its handler asks for fields. gin itself takes a body
+// that it cannot read for a form without fields, and in a form without fields every box is unticked.
+func readForm(c *gin.Context, limit int64) error {
+	r := c.Request
+	r.Body = http.MaxBytesReader(c.Writer, r.Body, limit)
+	if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
+		return nil // a button without fields
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch kind {
+	case "application/x-www-form-urlencoded":
+		err = r.ParseForm()
+	case "multipart/form-data":
+		err = r.ParseMultipartForm(formMemory)
+	default:
+		return fault.New(fault.Invalid, "the request must be sent as a form").Because(err)
+	}
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return web.BodyFault(err)
+	case err != nil:
+		return fault.New(fault.Invalid, "the form cannot be read").Because(err)
+	}
+	for name, values := range r.PostForm {
+		if !isText(name) || slices.ContainsFunc(values, func(v string) bool { return !isText(v) }) {
+			return fault.New(fault.Invalid, "the form holds bytes that are no text")
+		}
+	}
+	return nil
+}
+
+// Bounds of forms in bytes. A configuration may have 10 MiB, each byte of which a browser may send as three; so may the text
+// of a record.
+const (
+	entryForm = 64 << 10 // before anybody has logged in
+	usualForm = 512 << 10
+	largeForm = 32 << 20
+)
+
+func formLimit(path string) int64 {
+	if strings.Contains(path, "/config") || strings.HasPrefix(path, "/pages/") {
+		return largeForm
+	}
+	return usualForm
+}
+
+// formMemory is what of a form in parts is kept in memory; files are in none of ours.
+const formMemory = 1 << 20
+
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// complete refuses a form in which one of the fields is missing that every browser sends, even empty: what somebody left
+// out must not be taken for what somebody emptied.
+func complete(c *gin.Context, names ...string) error {
+	for _, name := range names {
+		if _, ok := c.GetPostForm(name); !ok {
+			return fault.New(fault.Invalid, "the form is not complete").Field(name, "is missing")
+		}
+	}
+	return nil
+}
 
 // list reads names that are separated by commas, in either script, or line ends.
 func list(s string) []string {

@@ -67,6 +67,9 @@ const unknownParent = "\x00"
 
 // saveGroup handles PUT /console/groups/:group: name, remark, and where it hangs.
 func (p *pages) saveGroup(c *gin.Context) error {
+	if err := complete(c, "name"); err != nil {
+		return err
+	}
 	m := views.GroupForm{Code: c.Param("group"), Name: text(c, "name"), Parent: text(c, "parent"), Remark: text(c, "remark")}
 	_, err := p.Groups.Update(c.Request.Context(), m.Code, fleet.GroupPatch{
 		Name: &m.Name, Parent: &m.Parent, Remark: &m.Remark, By: viewer(c).Account,

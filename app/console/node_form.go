@@ -69,6 +69,9 @@ func (p *pages) nodeSettings(c *gin.Context) error {
 
 // saveNode handles PUT /console/nodes/:node/settings.
 func (p *pages) saveNode(c *gin.Context) error {
+	if err := complete(c, "display"); err != nil {
+		return err
+	}
 	m := views.NodeSettings{
 		Display: text(c, "display"), Group: text(c, "group"), Duty: text(c, "duty"), Remark: text(c, "remark"),
 		Core: c.PostForm("core") == "1", RawSession: c.PostForm("raw") == "1",
@@ -103,7 +106,11 @@ func (p *pages) settingsForm(c *gin.Context, n nodePage, m views.NodeSettings, r
 
 // enableNode handles PUT /console/nodes/:node/enabled.
 func (p *pages) enableNode(c *gin.Context) error {
-	name, on := c.Param("node"), c.PostForm("enabled") == "1"
+	wish := c.PostForm("enabled")
+	if wish != "0" && wish != "1" {
+		return fault.New(fault.Invalid, "the form is not complete").Field("enabled", "must be 0 or 1")
+	}
+	name, on := c.Param("node"), wish == "1"
 	action, word := "node.disable", "disabled"
 	if on {
 		action, word = "node.enable", "enabled"

@@ -33,6 +33,9 @@ func (p *pages) holdInstance(c *gin.Context) error {
 
 // liftHold handles POST /console/nodes/:node/hold/lift.
 func (p *pages) liftHold(c *gin.Context) error {
+	if err := complete(c, "location"); err != nil {
+		return err
+	}
 	name, location := c.Param("node"), c.PostForm("location")
 	err := p.Holds.Lift(c.Request.Context(), name, location, viewer(c).Account)
 	if fault.Is(err, fault.NotFound) {

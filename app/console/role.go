@@ -85,6 +85,9 @@ func (p *pages) editRole(c *gin.Context) error {
 
 // saveRole handles PUT /console/roles/:role.
 func (p *pages) saveRole(c *gin.Context) error {
+	if err := complete(c, "name"); err != nil {
+		return err
+	}
 	m, menus := roleFields(c)
 	m.Code = c.Param("role")
 	sort, err := sortNumber(m.Sort)

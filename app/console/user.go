@@ -113,6 +113,9 @@ func (p *pages) editUser(c *gin.Context) error {
 
 // saveUser handles PUT /console/users/:account.
 func (p *pages) saveUser(c *gin.Context) error {
+	if err := complete(c, "name"); err != nil {
+		return err
+	}
 	m := userFields(c)
 	m.Account = c.Param("account")
 	roles := c.PostFormArray("role")
@@ -136,6 +139,9 @@ func (p *pages) saveUser(c *gin.Context) error {
 // logoutUser handles POST /console/users/:account/logout.
 func (p *pages) logoutUser(c *gin.Context) error {
 	account := c.Param("account")
+	if _, err := p.Users.ByAccount(c.Request.Context(), account); err != nil {
+		return err
+	}
 	err := p.Sessions.EndAll(c.Request.Context(), account)
 	if err := p.record(c, "session.end_all", account, err); err != nil {
 		return err

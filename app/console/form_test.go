@@ -1,0 +1,63 @@
+package console
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// An unreadable form once counted as one without fields, in which every box is unticked: a broken upload switched nodes off.
+func TestUnreadableFormsChangeNothing(t *testing.T) {
+	const parts = "--x\r\nContent-Disposition: form-data; name=\"display\"\r\n\r\nTaken over\r\n"
+	bodies := map[string]struct {
+		kind, body string
+		status     int
+	}{
+		"nothing":                {"application/x-www-form-urlencoded", "", 400},
+		"no kind":                {"", "enabled=0&display=x&name=x", 400},
+		"JSON":                   {"application/json", `{"enabled":"0","display":"x","name":"x"}`, 400},
+		"JSON said to be a form": {"application/x-www-form-urlencoded", `{"enabled":"0"}`, 400},
+		"plain text":             {"text/plain", "enabled=0&display=x&name=x", 400},
+		"bad encoding":           {"application/x-www-form-urlencoded", "enabled=0&display=x&name=x&x=%zz", 400},
+		"no UTF-8":               {"application/x-www-form-urlencoded", "enabled=0&display=%ff&name=%ff", 400},
+		"NUL":                    {"application/x-www-form-urlencoded", "enabled=0&display=%00&name=%00", 400},
+		"parts without end":      {"multipart/form-data; boundary=x", parts, 400},
+		"parts without boundary": {"multipart/form-data", parts + "--x--\r\n", 400},
+		"too large":              {"application/x-www-form-urlencoded", "enabled=0&display=x&name=x&x=" + strings.Repeat("x", usualForm), 413},
+	}
+	for _, path := range []string{"/console/nodes/ledger/enabled", "/console/nodes/ledger/settings", "/console/groups/promo"} {
+		for name, tt := range bodies {
+			s := newSite(t, commerce())
+			nodes, groups := slices.Clone(s.nodes), slices.Clone(s.groups)
+			a := s.as("admin", http.MethodPut, path, nil, func(r *http.Request) {
+				r.Body, r.ContentLength = io.NopCloser(strings.NewReader(tt.body)), int64(len(tt.body))
+				if tt.kind != "" {
+					r.Header.Set("Content-Type", tt.kind)
+				}
+			})
+			if a.Code != tt.status || !includes(a.body, `data-testid="failure"`) {
+				t.Errorf("%s of %s: %d, want %d and an error page: %.200s", path, name, a.Code, tt.status, a.body)
+			}
+			if diff := cmp.Diff(nodes, s.nodes) + cmp.Diff(groups, s.groups); diff != "" {
+				t.Errorf("%s of %s changed\n%s", path, name, diff)
+			}
+		}
+	}
+}
+
+func TestMissingAssetsAreSaidLikeEverythingElse(t *testing.T) {
+	s := newSite(t, commerce())
+	a := s.as("", http.MethodGet, "/static/css/console.0000.css", nil)
+	if a.Code != 404 || !includes(a.body, `data-testid="failure"`) || !includes(a.Header().Get("Content-Type"), "text/html") {
+		t.Errorf("= %d %s %.200s, want an error page", a.Code, a.Header().Get("Content-Type"), a.body)
+	}
+}
+
+func TestLogoutOfAnUnknownUserSaysSo(t *testing.T) {
+	s := newSite(t, commerce())
+	s.as("admin", http.MethodPost, "/console/users/ghost/logout", nil).must(t, 404)
+}
