@@ -162,7 +162,7 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 		}
 		return fault.New(fault.Invalid, "the request is not the JSON object that is expected here")
 	}
-	return nil
+	return web.CheckJSON(body)
 }
 
 func writeJSON(w http.ResponseWriter, v any) error {

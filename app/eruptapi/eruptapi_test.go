@@ -260,6 +260,14 @@ func TestLogout(t *testing.T) {
 	}
 }
 
+func TestAmbiguousLoginsAreRefused(t *testing.T) {
+	for _, body := range []string{`{"account":"root","account":"lin","pwd":"x"}`, "{\"account\":\"l\xff\",\"pwd\":\"x\"}"} {
+		if w := newPeople(t).do("POST", "/erupt-api/login", body); w.Code != 400 || !strings.Contains(w.Body.String(), `"code":"invalid"`) {
+			t.Errorf("%q answered %d %s, want 400", body, w.Code, w.Body)
+		}
+	}
+}
+
 func TestSessionEndpointsNeedASession(t *testing.T) {
 	p := newPeople(t)
 	for _, target := range []string{"userinfo", "menu", "logout", "erupt-permission/x"} {

@@ -157,6 +157,8 @@ func TestUnreadableRegistrations(t *testing.T) { // F18
 		"broken JSON":              {`{"nodeName":`, 400, "not JSON"},
 		"nothing":                  {``, 400, "not JSON"},
 		"null":                     {`null`, 400, "null"},
+		"a key twice":              {`{"nodeName":"orders","nodeName":"stock"}`, 400, "twice"},
+		"no UTF-8":                 {"{\"nodeName\":\"\xff\"}", 400, "not UTF-8"},
 		"an array":                 {`[]`, 400, "no JSON object"},
 		"empty object":             {`{}`, 400, "nodeName is missing"},
 		"no instance id":           {registration(`"instanceId":"kQzTbW",`, ""), 400, "instanceId is missing"},

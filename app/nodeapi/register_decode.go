@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"eruptcloud/app/fault"
+	"eruptcloud/app/web"
 	"eruptcloud/nodeagent/wire"
 )
 
@@ -33,6 +34,9 @@ func decodeInfo(body []byte) (wire.NodeInfo, error) {
 	}
 	if fields == nil {
 		return in, fault.New(fault.Invalid, "the registration is null; a JSON object is expected")
+	}
+	if err := web.CheckJSON(body); err != nil {
+		return in, err
 	}
 	if raw := fields["resources"]; len(raw) > maxResources {
 		return in, tooLarge("resources", "%d bytes", maxResources)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -34,7 +35,53 @@ func DecodeJSON(c *gin.Context, v any, limit int64) error {
 		line, col := position(body, dec.InputOffset())
 		return fault.New(fault.Invalid, "line %d, column %d: text after the JSON document", line, col)
 	}
-	return nil
+	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
+		return fault.New(fault.Invalid, "the document is null; a JSON object is expected")
+	}
+	return CheckJSON(body)
+}
+
+// CheckJSON refuses documents that two readers understand in different ways: bytes that are no UTF-8, and a key that an
+// object has twice. Keys that differ in case are the same, since encoding/json takes them so. What is no JSON at all is
+// left to whoever decodes it.
+func CheckJSON(body []byte) error {
+	if !utf8.Valid(body) {
+		return fault.New(fault.Invalid, "the JSON document is not UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var open []map[string]bool // the keys so far of each object around the next token; nil for a list
+	atKey := false
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return nil
+		}
+		switch t := token.(type) {
+		case json.Delim:
+			switch t {
+			case '{':
+				open, atKey = append(open, map[string]bool{}), true
+			case '[':
+				open, atKey = append(open, nil), false
+			default:
+				open = open[:len(open)-1]
+				atKey = len(open) > 0 && open[len(open)-1] != nil
+			}
+			continue
+		case string:
+			if atKey {
+				keys, key := open[len(open)-1], strings.ToLower(t)
+				if keys[key] {
+					line, col := position(body, dec.InputOffset())
+					return fault.New(fault.Invalid, "line %d, column %d: the key %q is there twice", line, col, shorten(t, 64))
+				}
+				keys[key], atKey = true, false
+				continue
+			}
+		}
+		atKey = len(open) > 0 && open[len(open)-1] != nil
+	}
 }
 
 // BodyFault names why a body could not be read.
@@ -72,6 +119,7 @@ func jsonFault(err error, body []byte, offset int64) error {
 		if uerr != nil {
 			name = quoted
 		}
+		name = shorten(name, 64)
 		return fault.New(fault.Invalid, "line %d, column %d: unknown field %q", line, col, name).Field(name, "is unknown").Because(err)
 	}
 	return fault.New(fault.Invalid, "line %d, column %d: %s", line, col, err.Error()).Because(err)

@@ -25,6 +25,11 @@ func TestDecodeJSON(t *testing.T) {
 		"nothing":          {"  ", "no body", 400},
 		"too large":        {`{"name":"` + strings.Repeat("a", 200) + `"}`, "larger than 100 bytes", 413},
 		"array for object": {`[]`, "an array where an object is expected", 400},
+		"null":             {" null ", "the document is null", 400},
+		"a key twice":      {"{\"name\":\"a\",\n\"name\":\"b\"}", `line 2, column 6: the key "name" is there twice`, 400},
+		"in another case":  {`{"name":"a","NAME":"b"}`, `the key "NAME" is there twice`, 400},
+		"no UTF-8":         {"{\"name\":\"\xff\"}", "not UTF-8", 400},
+		"a long unknown":   {`{"` + strings.Repeat("k", 90) + `":1}`, `unknown field "` + strings.Repeat("k", 64) + `…"`, 400},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -43,6 +48,24 @@ func TestDecodeJSON(t *testing.T) {
 				t.Errorf("%s answered %d %s, want %d with %q", tt.body, w.Code, w.Body, tt.status, tt.want)
 			}
 		})
+	}
+}
+
+func TestCheckJSON(t *testing.T) {
+	for body, ok := range map[string]bool{
+		`{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}],"d":"a"}`: true,
+		`[{"a":1},"a","a",{"a":[]}]`:                        true,
+		`{"a":{"b":1,"c":2,"b":3}}`:                         false,
+		`[1,{"a":[],"a":[]}]`:                               false,
+		`{"a":"x","A":"y"}`:                                 false,
+		"\"\xc3\x28\"":                                      false,
+		`{"a":`:                                             true, // whoever decodes it says what is wrong
+		`{"a":1}}`:                                          true,
+		strings.Repeat("[", 100_000):                        true,
+	} {
+		if err := web.CheckJSON([]byte(body)); (err == nil) != ok {
+			t.Errorf("CheckJSON(%.60s) = %v, want ok %v", body, err, ok)
+		}
 	}
 }
 
