@@ -2,7 +2,9 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,8 +23,8 @@ const (
 
 func (s *Shell) frame(q *request, r *http.Request) views.Frame {
 	path := q.path
-	if r.URL.RawQuery != "" {
-		path += "?" + r.URL.RawQuery
+	if query := withoutSessions(r.URL.RawQuery); query != "" {
+		path += "?" + query
 	}
 	f := views.Frame{
 		Base: q.base, Path: path, Now: s.o.Now(), RequestID: q.id, Version: s.o.Version,
@@ -37,6 +39,22 @@ func (s *Shell) frame(q *request, r *http.Request) views.Frame {
 	}
 	return f
 }
+
+// withoutSessions cuts the parameters by which erupt's own front end sends tokens from a raw query: the address stands in
+// links and forms of ours, and in the way back after a login, where no token belongs.
+func withoutSessions(raw string) string {
+	if !strings.Contains(strings.ToLower(raw), "token") {
+		return raw
+	}
+	kept := slices.DeleteFunc(strings.Split(raw, "&"), func(pair string) bool {
+		key, _, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(key)
+		return err != nil || slices.Contains(sessionParams, strings.ToLower(name))
+	})
+	return strings.Join(kept, "&")
+}
+
+var sessionParams = []string{"_token", "token", "access_token", "access-token", "accesstoken"}
 
 // withViewer adds who is looking.
 func (s *Shell) withViewer(f views.Frame, in *access.Session) views.Frame {
