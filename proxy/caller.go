@@ -56,9 +56,14 @@ type Stream struct {
 // maxData bounds an answer that is read whole, in bytes.
 const maxData = 8 << 20
 
-// ResolveErupt splits a full name. ok is false for a name of the server's own or of a node without profile.
+// ResolveErupt splits a full name. ok is false for a name of the server's own or of a node without profile, and for one
+// that no node could have given.
 func (c *Caller) ResolveErupt(full string) (node, erupt string, ok bool) {
-	return SplitRouteKey(full, c.p.o.Directory.Known)
+	if checkKey(full) != nil {
+		return "", "", false
+	}
+	node, erupt, ok = SplitRouteKey(full, c.p.o.Directory.Known)
+	return node, erupt, ok && checkErupt(erupt) == nil
 }
 
 // Do sends a call and reads the answer. An answer with another status than 200 is no error; a *Failure is.
@@ -282,7 +287,7 @@ func (c *Caller) named(call *Call, w *Wish) error {
 		return err
 	}
 	var ok bool
-	if w.Node, w.Erupt, ok = c.ResolveErupt(call.Full); !ok {
+	if w.Node, w.Erupt, ok = SplitRouteKey(call.Full, c.p.o.Directory.Known); !ok {
 		return Fail(NodeNotReady, "'%s' node not ready", leftOf(call.Full))
 	}
 	if err := checkErupt(w.Erupt); err != nil {

@@ -20,7 +20,8 @@ func TestResolveErupt(t *testing.T) { // A24
 	rig := newRig(t)
 	rig.dir.set("shop")
 	c := rig.proxy.Caller()
-	for full, want := range map[string]string{"shop.Customer": "shop Customer true", "shop.a.b.Customer": "shop Customer true", "Customer": "  false", "ghost.X": "  false"} {
+	for full, want := range map[string]string{"shop.Customer": "shop Customer true", "shop.a.b.Customer": "shop Customer true", "Customer": "  false", "ghost.X": "  false",
+		"shop.Secret\x00.html": "  false", "shop.a/b": "  false", "shop.Zubehör": "  false"} {
 		node, erupt, ok := c.ResolveErupt(full)
 		if got := fmt.Sprint(node, " ", erupt, " ", ok); got != want {
 			t.Errorf("ResolveErupt(%q) = %s, want %s", full, got, want)
