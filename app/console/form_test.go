@@ -3,6 +3,7 @@ package console
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -60,4 +61,17 @@ func TestMissingAssetsAreSaidLikeEverythingElse(t *testing.T) {
 func TestLogoutOfAnUnknownUserSaysSo(t *testing.T) {
 	s := newSite(t, commerce())
 	s.as("admin", http.MethodPost, "/console/users/ghost/logout", nil).must(t, 404)
+}
+
+func TestARecordFormWithoutItsFieldsIsNotSent(t *testing.T) {
+	w, f := warehouse(t)
+	s := newPageSite(t, w, f)
+	for _, path := range []string{customer1, "/console/pages/warehouse.Customer/new"} {
+		for _, form := range []url.Values{{}, {"do": {"save"}, "f.name": {"x"}}} {
+			s.post(path, form).must(t, 400)
+		}
+	}
+	if sent := append(f.sent("data/modify/{e}"), f.sent("data/modify/{e}/update")...); len(sent) != 0 {
+		t.Errorf("the node was sent %q", sent)
+	}
 }

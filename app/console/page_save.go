@@ -110,7 +110,7 @@ func (v *nodeViews) sent(c *gin.Context, form url.Values) (*draft, error) {
 	d := v.newDraft(c, o, form.Get("back"))
 	d.add, d.id = strings.HasSuffix(c.Request.URL.Path, "/new"), c.Query("id")
 	d.drawer, d.link, d.finds, d.dirty = form.Get("in") == "drawer", form.Get("link"), form, true
-	if d.base, err = buildmodel.ParseRow([]byte(form.Get("base"))); err != nil {
+	if d.base, err = buildmodel.ParseRow([]byte(form.Get("base"))); err != nil || !form.Has("base") {
 		return nil, fault.New(fault.Invalid, "the form is damaged, open the record again").Because(err)
 	}
 	if !d.add && d.id == "" {
