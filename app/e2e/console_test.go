@@ -205,3 +205,27 @@ func TestGroupTree(t *testing.T) { // F13
 		t.Errorf("the API says %+v", groups.Items)
 	}
 }
+
+func TestSessionEndedByAnAdmin(t *testing.T) { // F8, S61, U63
+	s := serve(t, nil)
+	s.must(http.MethodPost, "/api/v1/users", map[string]any{"account": "li", "name": "李雷", "password": "a-password-for-li", "admin": true}, http.StatusCreated, nil)
+	b := browse(t, s)
+	b.expect("status of 401")
+	b.login("li", "a-password-for-li")
+	b.open("/console/groups/new")
+	b.fill("#f-name", "half a name")
+	s.must(http.MethodPatch, "/api/v1/users/li", map[string]any{"password": "another-password-for-li"}, http.StatusOK, nil)
+	b.fill("#f-code", "half")
+	b.click("[data-testid=group-form] button[type=submit]")
+	b.at("/console/login")
+	b.shows("[data-testid=ended]")
+	b.shoot("ended")
+	b.signIn("li", "another-password-for-li")
+	b.at("/console/groups/new")
+	b.until("the text is gone", `document.querySelector("#f-name").value === "half a name" && document.querySelector("#f-code").value === "half"`)
+	var groups struct{ Total int }
+	s.must(http.MethodGet, "/api/v1/groups", nil, http.StatusOK, &groups)
+	if groups.Total != 0 {
+		t.Error("a form of an ended session was carried out")
+	}
+}
