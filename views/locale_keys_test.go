@@ -207,3 +207,37 @@ func keyOf(call *ast.CallExpr) (string, bool) {
 	key, err := strconv.Unquote(lit.Value)
 	return key, err == nil && strings.Contains(key, ".")
 }
+
+// Formats of errors that the console's handlers make themselves; those of other packages are theirs to translate.
+func TestConsoleErrorsAreInChinese(t *testing.T) {
+	zh := catalogue(t, "zh")
+	files, err := filepath.Glob("../app/console/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) < 2 {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "New" || fmt.Sprint(sel.X) != "fault" {
+				return true
+			}
+			if lit, ok := call.Args[1].(*ast.BasicLit); ok {
+				if format, err := strconv.Unquote(lit.Value); err == nil && zh["error: "+format] == "" {
+					t.Errorf("%s: %q has no Chinese text", f, format)
+				}
+			}
+			return true
+		})
+	}
+}

@@ -2,6 +2,7 @@ package views
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -10,8 +11,6 @@ type SnippetModel struct {
 	Node   string
 	Server string // origin and base path of this server, as nodes reach it
 	Token  string // empty: masked
-	// Missing: the viewer may not see the token.
-	Missing bool
 	// Unknown: there is no node yet, the token comes with it.
 	Unknown bool
 }
@@ -27,10 +26,7 @@ func (m SnippetModel) snippets() []Snippet {
 	if token == "" {
 		token = maskedToken
 	}
-	yaml, _ := json.Marshal(m.Node) // a JSON string is a YAML string
-	yamlToken, _ := json.Marshal(token)
-	yamlServer, _ := json.Marshal(m.Server)
-	body, _ := json.Marshal(map[string]any{
+	body := quoted(map[string]any{
 		"instanceId": "my-instance-1", "version": "1.0.0", "nodeName": m.Node, "accessToken": token,
 		"nodeAddress": []string{"http://10.0.0.5:8080"}, "eruptModules": []string{}, "erupts": []string{},
 	})
@@ -42,13 +38,13 @@ func (m SnippetModel) snippets() []Snippet {
 			"erupt.cloud-node.heartbeatTime=15000",
 		}, "\n")},
 		{"yaml", "YAML", strings.Join([]string{
-			"erupt:", "  cloud-node:", "    node-name: " + string(yaml), "    access-token: " + string(yamlToken),
-			"    server-addresses:", "      - " + string(yamlServer), "    heartbeat-time: 15000",
+			"erupt:", "  cloud-node:", "    node-name: " + quoted(m.Node), "    access-token: " + quoted(token),
+			"    server-addresses:", "      - " + quoted(m.Server), "    heartbeat-time: 15000",
 		}, "\n")},
 		{"go", "Go", strings.Join([]string{
 			"agent, err := nodeagent.New(nodeagent.Config{",
-			"\tNodeName:        " + string(yaml) + ",", "\tAccessToken:     " + string(yamlToken) + ",",
-			"\tServerAddresses: []string{" + string(yamlServer) + "},", "})", "if err != nil {", "\tlog.Fatal(err)", "}",
+			"\tNodeName:        " + strconv.Quote(m.Node) + ",", "\tAccessToken:     " + strconv.Quote(token) + ",",
+			"\tServerAddresses: []string{" + strconv.Quote(m.Server) + "},", "})", "if err != nil {", "\tlog.Fatal(err)", "}",
 			"err = agent.Serve(ctx, &http.Server{Addr: \":8081\"}) // Handler: yours, for everything else",
 		}, "\n")},
 		{"sidecar", "Sidecar", strings.Join([]string{
@@ -57,9 +53,20 @@ func (m SnippetModel) snippets() []Snippet {
 		}, "\n")},
 		{"curl", "curl", strings.Join([]string{
 			"curl -X POST " + shell(m.Server+"/erupt-cloud-api/register-node") + " \\",
-			"  -H 'Content-Type: application/json' \\", "  -d " + shell(string(body)),
+			"  -H 'Content-Type: application/json' \\", "  -d " + shell(body),
 		}, "\n")},
 	}
+}
+
+// quoted writes v as JSON, whose texts are texts of YAML too.
+func quoted(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return `""` // texts and lists of texts always encode
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // shell quotes s for a POSIX shell.

@@ -177,7 +177,7 @@ func TestUsersRolesAndAudit(t *testing.T) { // F8
 		t.Error("one may delete oneself")
 	}
 	audit := parse(t, s.get("/console/audit?account=lin.wei").must(t, 200))
-	if got := text1(audit, "[data-testid=audit-row]"); !includes(got, "node.update") || !includes(got, "order-service") {
+	if got := text1(audit, "[data-testid=audit-row]"); !includes(got, "Change node") || !includes(got, "order-service") {
 		t.Errorf("audit row = %q", got)
 	}
 	s.get("/console/audit?from=yesterday").must(t, 400)

@@ -253,6 +253,7 @@
   ec.dress = dress;
   document.addEventListener("change", (e) => { if (e.target.dataset?.keep === "snippet") store("ec-snippet", e.target.value); });
   dress(document);
+  $(".side [aria-current]")?.scrollIntoView({ block: "nearest" });
   restoreText();
   if ($("#drawer > .drawer")) openDrawer();
   const here = new URL(location.href);

@@ -65,7 +65,7 @@
   const bottom = (p) => { p.list.scrollTop = p.list.scrollHeight; };
   const status = (p) => {
     const s = $("[data-log-status]", p.el), d = p.el.dataset;
-    const text = p.lost ? d.lost : p.follow ? d.follow : d.paused.replace("%s", p.unseen);
+    const text = p.lost ? d.lost : p.follow ? d.follow : !p.unseen ? d.resting : d.paused.replace("%s", p.unseen);
     if (s.textContent !== text) s.textContent = text;
     s.className = "tag" + (p.lost ? " is-down" : p.follow ? "" : " is-slow");
     $("[data-do=log-follow]", p.el).hidden = p.follow;
