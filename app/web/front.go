@@ -35,6 +35,11 @@ func (s *Shell) Front(next http.Handler) http.Handler {
 		r = r.WithContext(views.WithFrame(r.Context(), s.frame(q, r)))
 		rec.Header().Set("X-Request-Id", q.id)
 		setSecurityHeaders(rec.Header(), q.path)
+		if len(r.TransferEncoding) > 0 {
+			// net/http drops a length that stands beside chunks before anybody sees it. A proxy in front that goes by the length
+			// ends the request elsewhere, so nothing that follows on this connection can be believed (RFC 9112, 6.1).
+			rec.Header().Set("Connection", "close")
+		}
 		defer s.recoverPanic(rec, r)
 		if err := s.admit(q, r); err != nil {
 			s.Fail(rec, r, err)

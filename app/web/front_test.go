@@ -1,12 +1,15 @@
 package web_test
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -342,4 +345,25 @@ func FuzzFrontPaths(f *testing.F) {
 			t.Errorf("%q never reached the router", sent)
 		}
 	})
+}
+
+func TestNothingFollowsAChunkedRequest(t *testing.T) { // RFC 9112, 6.1
+	f := newShell(t)
+	f.Engine().POST("/api/v1/x", func(c *gin.Context) { c.Status(http.StatusNoContent) })
+	srv := httptest.NewServer(f.Handler())
+	defer srv.Close()
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	const smuggled = "POST /api/v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
+	fmt.Fprintf(conn, "POST /api/v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n%s", 5+len(smuggled), smuggled)
+	all, err := io.ReadAll(conn) // to its end: the server closes
+	if n := strings.Count(string(all), "HTTP/1.1 204"); err != nil || n != 1 {
+		t.Errorf("%d answers, %v, want one and a closed connection:\n%s", n, err, all)
+	}
 }
