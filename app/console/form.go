@@ -4,6 +4,7 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -168,4 +169,12 @@ func cookiePath(c *gin.Context) string {
 		return base
 	}
 	return "/"
+}
+
+func unescape(s string) string {
+	out, err := url.QueryUnescape(s)
+	if err != nil {
+		return ""
+	}
+	return out
 }

@@ -1,12 +1,27 @@
 package console
 
 import (
+	"net/http"
+
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/web"
 	"eruptcloud/views"
 )
+
+// mountGroups adds the group tree and the configurations of groups.
+func (p *pages) mountGroups(root *gin.RouterGroup) {
+	const add, edit, del = access.CodeGroups + "@ADD", access.CodeGroups + "@EDIT", access.CodeGroups + "@DELETE"
+	p.route(root, http.MethodGet, "/groups", p.listGroups, access.CodeGroups)
+	p.route(root, http.MethodGet, "/groups/new", p.newGroup, add)
+	p.form(root, http.MethodPost, "/groups", p.createGroup, add)
+	p.route(root, http.MethodGet, "/groups/:group", p.editGroup, access.CodeGroups)
+	p.form(root, http.MethodPut, "/groups/:group", p.saveGroup, edit)
+	p.form(root, http.MethodPost, "/groups/:group/delete", p.deleteGroup, del)
+	p.mountConfig(root, "/groups/:group/config", access.CodeGroups, edit, p.groupConfig)
+}
 
 // listGroups handles GET /console/groups.
 func (p *pages) listGroups(c *gin.Context) error {
