@@ -236,6 +236,14 @@ func (b *tab) at(path string) {
 	b.until("the address is not "+path, "location.href.replace(/[?#].*/, '') === "+quote(b.base+path)+" && document.readyState === 'complete'")
 }
 
+// turns waits for the page that an action leads to, where old and new cannot be told apart by what they show.
+func (b *tab) turns(action func()) {
+	b.t.Helper()
+	b.eval("window.before = true")
+	action()
+	b.until("the page did not turn", "!window.before && document.readyState === 'complete'")
+}
+
 // login goes through the sign-in page.
 func (b *tab) login(account, password string) {
 	b.t.Helper()

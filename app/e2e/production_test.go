@@ -35,6 +35,7 @@ func startProduction(t *testing.T) *production {
 	env := []string{
 		"EC_DATABASE_DRIVER=mysql", "EC_DATABASE_DSN=" + testbed.MariaDB(t), "EC_DATABASE_MIGRATE=true", "EC_REDIS_URL=" + p.redis.URL(),
 		"EC_SESSION_KEYS=" + key('s'), "EC_SECRETS_TOKEN_KEY=" + key('t'), "EC_NETGUARD_ALLOW_LOOPBACK=true",
+		"EC_CLOUD_SERVER_HEARTBEAT_TIME=1s",
 	}
 	p.one, p.two = serve(t, env), serve(t, env)
 	return p
