@@ -193,10 +193,9 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 // instanceRouter sends each request to a registered instance, round robin, as the control plane does.
 type instanceRouter struct {
-	mu    sync.Mutex
-	live  []string
-	next  int
-	first chan struct{}
+	mu   sync.Mutex
+	live []string
+	next int
 }
 
 func (r *instanceRouter) ServeHTTP(w http.ResponseWriter, req *http.Request) {

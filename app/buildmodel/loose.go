@@ -72,16 +72,6 @@ func (o object) whole(key string, otherwise int) int {
 	return otherwise
 }
 
-func (o object) texts(key string) []string {
-	var out []string
-	for _, v := range o.list(key) {
-		if t := scalar(v); t != "" {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
 func scalar(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -135,8 +135,9 @@ type Options struct {
 // pages holds what all handlers of the console need.
 type pages struct {
 	Options
-	shell *web.Shell
-	live  *hub
+	shell  *web.Shell
+	live   *hub
+	logins *web.Limiter // attempts by address
 }
 
 // Mount adds the console and the static files to the shell's router.
@@ -148,7 +149,7 @@ func Mount(shell *web.Shell, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &pages{Options: o, shell: shell, live: newHub()}
+	p := &pages{Options: o, shell: shell, live: newHub(), logins: web.NewLimiter(5, 30, 20_000, o.Now)}
 	o.Registry.Listen(p.live.registryChanged)
 	if o.Listen != nil {
 		o.Listen(p.live.fleetChanged)

@@ -47,9 +47,7 @@ func (p *pages) loginPage(c *gin.Context) error {
 // front door, so a page that was open overnight logs in at the first try (S89).
 func (p *pages) login(c *gin.Context) error {
 	m := views.LoginForm{Account: text(c, "account"), Next: c.PostForm("next")}
-	s, err := p.Login.Attempt(c.Request.Context(), access.Attempt{
-		Account: m.Account, Password: c.PostForm("password"), Address: web.ClientIP(c.Request), Agent: c.Request.UserAgent(),
-	})
+	s, err := p.attempt(c, m.Account)
 	switch f := fault.Of(err); {
 	case err == nil:
 		if err := p.shell.WriteSession(c, s.Token); err != nil {
@@ -62,6 +60,16 @@ func (p *pages) login(c *gin.Context) error {
 		return p.showLogin(c, m)
 	}
 	return err
+}
+
+// attempt bounds how often one address may try, beside the lock of account and address: hashing passwords is work.
+func (p *pages) attempt(c *gin.Context, account string) (access.Session, error) {
+	if ok, retry := p.logins.Allow(web.ClientIP(c.Request)); !ok {
+		return access.Session{}, web.TooFast(retry)
+	}
+	return p.Login.Attempt(c.Request.Context(), access.Attempt{
+		Account: account, Password: c.PostForm("password"), Address: web.ClientIP(c.Request), Agent: c.Request.UserAgent(),
+	})
 }
 
 func (p *pages) showLogin(c *gin.Context, m views.LoginForm) error {

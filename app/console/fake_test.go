@@ -435,7 +435,6 @@ type site struct {
 	t     testing.TB
 	http  http.Handler
 	shell *web.Shell
-	pages *pages
 }
 
 func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {

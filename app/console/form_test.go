@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,5 +74,22 @@ func TestARecordFormWithoutItsFieldsIsNotSent(t *testing.T) {
 	}
 	if sent := append(f.sent("data/modify/{e}"), f.sent("data/modify/{e}/update")...); len(sent) != 0 {
 		t.Errorf("the node was sent %q", sent)
+	}
+}
+
+func TestManyLoginsFromOneAddressAreSlowedDown(t *testing.T) { // whichever account they try
+	s := newSite(t, commerce())
+	slowed := 0
+	for i := range 40 {
+		a := s.as("", http.MethodPost, "/console/login", url.Values{"account": {"a" + strconv.Itoa(i)}, "password": {"x"}})
+		if a.Code == 429 {
+			slowed++
+			if a.Header().Get("Retry-After") == "" && !includes(a.body, "login-error") {
+				t.Fatalf("refused without a word: %s", a.body)
+			}
+		}
+	}
+	if slowed != 10 {
+		t.Errorf("%d of 40 were refused, want those above 30", slowed)
 	}
 }

@@ -106,17 +106,6 @@ func (t *groupTree) holds(code, group string) bool {
 	return false
 }
 
-// below lists the codes of the groups below one.
-func (t *groupTree) below(code string) []string {
-	var out []string
-	for _, g := range t.sorted {
-		if g.Code != code && t.holds(code, g.Code) {
-			out = append(out, g.Code)
-		}
-	}
-	return out
-}
-
 // options are the groups to choose from, without some and those below them.
 func (t *groupTree) options(without string) []views.GroupOption {
 	var out []views.GroupOption

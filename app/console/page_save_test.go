@@ -256,7 +256,7 @@ func TestTheOnceBook(t *testing.T) {
 		}
 		return out
 	}
-	if do("a") != 1 || do("a") != 1 || do("b") != 2 {
+	if first, again, other := do("a"), do("a"), do("b"); first != 1 || again != 1 || other != 2 {
 		t.Error("the same form must act once, another one on its own")
 	}
 	if do("") != 3 || do("") != 4 {

@@ -186,11 +186,6 @@ func (b *tab) text(selector string) string {
 	return b.eval("document.querySelector(" + quote(selector) + ")?.innerText")
 }
 
-// count returns how many elements match.
-func (b *tab) count(selector string) string {
-	return b.eval("document.querySelectorAll(" + quote(selector) + ").length")
-}
-
 // click presses the mouse on the first visible element that matches, as a person would: what covers it gets the click.
 func (b *tab) click(selector string) {
 	b.t.Helper()
