@@ -432,9 +432,10 @@ func (f fakeAudit) List(_ context.Context, l access.AuditFilter) ([]access.Entry
 // site is the console over a world, behind the front door.
 type site struct {
 	*world
-	t     testing.TB
-	http  http.Handler
-	shell *web.Shell
+	t       testing.TB
+	http    http.Handler
+	shell   *web.Shell
+	cookies map[string]*http.Cookie // by account
 }
 
 func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {
@@ -459,7 +460,7 @@ func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &site{world: w, t: t, http: shell.Handler(), shell: shell}
+	return &site{world: w, t: t, http: shell.Handler(), shell: shell, cookies: map[string]*http.Cookie{}}
 }
 
 // answer is what the console sent.
@@ -504,6 +505,9 @@ func (s *site) post(path string, form url.Values, opts ...func(*http.Request)) a
 // cookie seals a session token as a login would.
 func (s *site) cookie(account string) *http.Cookie {
 	s.t.Helper()
+	if c := s.cookies[account]; c != nil {
+		return c
+	}
 	form := url.Values{"account": {account}, "password": {"right"}}
 	r := httptest.NewRequest(http.MethodPost, "/console/login", strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -511,6 +515,7 @@ func (s *site) cookie(account string) *http.Cookie {
 	s.http.ServeHTTP(rec, r)
 	for _, c := range rec.Result().Cookies() {
 		if strings.HasPrefix(c.Name, "ec_test") {
+			s.cookies[account] = c
 			return c
 		}
 	}

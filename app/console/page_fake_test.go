@@ -186,7 +186,7 @@ func newPageSite(t testing.TB, w *world, f PageCaller, change ...func(*web.Optio
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &site{world: w, t: t, http: shell.Handler(), shell: shell}
+	return &site{world: w, t: t, http: shell.Handler(), shell: shell, cookies: map[string]*http.Cookie{}}
 }
 
 func jsonOf(t testing.TB, text string) map[string]any {
