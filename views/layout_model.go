@@ -166,6 +166,11 @@ func BackPath(path string) string {
 		strings.ContainsAny(path, "\\\r\n\t") || strings.Contains(u.Path, "//") {
 		return home
 	}
+	for segment := range strings.SplitSeq(u.Path, "/") {
+		if segment == "." || segment == ".." { // a redirect would resolve it, also past the base path
+			return home
+		}
+	}
 	return path
 }
 

@@ -49,6 +49,7 @@ func TestBackPathStaysHere(t *testing.T) {
 		"/console/nodes?q=a": "/console/nodes?q=a", "/console/login?next=%2Fconsole%2Fnodes": "/console/login?next=%2Fconsole%2Fnodes",
 		"https://evil.example/": home, "//evil.example/console/": home, "/console//evil": home, "/\\evil": home, "javascript:alert(1)": home,
 		"/api/v1/nodes": home, "": home, "/console/x\r\nSet-Cookie: a=b": home,
+		"/console/../../evil": home, "/console/%2e%2e/evil": home, "/console/./nodes": home, "/console/nodes?q=../x": "/console/nodes?q=../x",
 	}
 	for path, want := range tests {
 		if got := views.BackPath(path); got != want {
