@@ -146,7 +146,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	scheme, host := p.o.External(r)
-	if rt.endpoint.kind == kindExcel && !sameSite(r, scheme, host) {
+	if (rt.endpoint.kind == kindExcel || p.socketByCookie(r, &rt)) && !sameSite(r, scheme, host) {
 		p.refuse(w, r, node, Fail(Forbidden, "illegal cross-site request"))
 		return
 	}
@@ -185,6 +185,12 @@ func (p *Proxy) admit(ctx context.Context, w *Wish) (User, Target, error) {
 func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, node string, err error) {
 	p.metrics.count(node, failedCode(err))
 	p.o.Fail(w, r, err)
+}
+
+// socketByCookie reports whether a WebSocket is asked for in the name of a cookie. Browsers let any page open one, and add
+// the cookie; a page that knows the token itself may have another origin, as the sandboxed pages of nodes do.
+func (p *Proxy) socketByCookie(r *http.Request, rt *route) bool {
+	return rt.upgrade && p.o.CookieToken != nil && rt.wish.Token == p.o.CookieToken(r)
 }
 
 // sameSite reports whether no page of another site asks. Nodes make this check for downloads; since they never see an

@@ -112,6 +112,35 @@ func TestUpgradeOnlyOnTemplatePages(t *testing.T) { // design: only for websocke
 	}
 }
 
+func TestNoSocketForAPageOfAnotherSite(t *testing.T) { // browsers open one for any page, and add the cookie
+	node := socketNode(t, echo)
+	rig := newRig(t, func(o *Options) {
+		o.CookieToken = func(r *http.Request) string { return strings.TrimPrefix(r.Header.Get("Cookie"), "ec=") }
+	})
+	rig.dir.set("shop", node.URL)
+	for _, tt := range []struct {
+		target, headers string
+		want            int
+	}{
+		{"/erupt-api/tpl/live?_node=shop", "Cookie: ec=" + sessionToken + "\r\nOrigin: http://evil.example\r\n", http.StatusForbidden},
+		{"/erupt-api/tpl/live?_node=shop", "Cookie: ec=" + sessionToken + "\r\nOrigin: null\r\n", http.StatusForbidden},
+		{"/erupt-api/tpl/live?_node=shop", "Cookie: ec=" + sessionToken + "\r\nOrigin: http://x\r\n", http.StatusSwitchingProtocols},
+		// a sandboxed page of the node has no origin, no cookie, and was given its token
+		{"/erupt-api/tpl/live?_node=shop&_token=" + sessionToken, "Origin: null\r\n", http.StatusSwitchingProtocols},
+	} {
+		conn := rig.dial()
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\n%s\r\n", tt.target, tt.headers)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode != tt.want {
+			t.Errorf("%s with %q: %d, want %d", tt.target, tt.headers, res.StatusCode, tt.want)
+		}
+		_ = conn.Close()
+	}
+}
+
 func TestUnaskedUpgrade(t *testing.T) {
 	node := newScriptedNode(t, func(int, int, *http.Request) (string, bool) {
 		return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n", false
