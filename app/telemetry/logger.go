@@ -60,6 +60,8 @@ func redact(_ []string, a slog.Attr) slog.Attr {
 		return slog.String(a.Key, masked)
 	}
 	switch a.Value.Kind() {
+	case slog.KindDuration: // as text; JSON would show a bare number of nanoseconds
+		return slog.String(a.Key, a.Value.Duration().String())
 	case slog.KindString:
 		return slog.String(a.Key, Redact(a.Value.String()))
 	case slog.KindAny:

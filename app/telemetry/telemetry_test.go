@@ -52,6 +52,16 @@ func TestContextAttributes(t *testing.T) {
 	}
 }
 
+func TestDurationsAreTexts(t *testing.T) {
+	for format, want := range map[string]string{"json": `"took":"571.407µs"`, "text": "took=571.407µs"} {
+		var out strings.Builder
+		telemetry.NewLogger(&out, "info", format).Info("served", "took", 571407*time.Nanosecond, slog.Group("in", "grace", 5*time.Second))
+		if line := out.String(); !strings.Contains(line, want) || !strings.Contains(line, "5s") {
+			t.Errorf("the %s line %s lacks %s or 5s", format, line, want)
+		}
+	}
+}
+
 func TestOpsHandlerServesMetricsAndProfiles(t *testing.T) {
 	r := telemetry.NewMetrics()
 	telemetry.Loops(r).Round("patrol", time.Second, errors.New("x"))
