@@ -60,7 +60,7 @@ func never(json.RawMessage, string) json.RawMessage { return json.RawMessage("fa
 // PrefixBuild returns a build model with the node's name before the erupt names, as the browser needs it. Keys that are
 // not known here stay, and so does the text of every number; only the order of keys may change.
 func PrefixBuild(model []byte, node string) ([]byte, error) {
-	model = bytes.TrimSpace(model)
+	model = bytes.Trim(model, " \t\r\n")
 	if !json.Valid(model) {
 		return nil, fmt.Errorf("the answer is no JSON")
 	}

@@ -43,10 +43,15 @@ func (e *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		start := e.p.o.Now()
+		e.upload.begin()
 		res, err := e.p.transport.RoundTrip(ask)
 		e.note(up, err, start)
 		if err == nil {
 			e.answered = e.p.o.Now()
+			if err = e.upload.wait(out.Context()); err != nil {
+				_ = res.Body.Close() // nobody will read it
+				return nil, err
+			}
 			return res, nil
 		}
 		var dead *dialError
@@ -160,7 +165,7 @@ func (e *exchange) kindOf(ctx context.Context, err error) *Failure {
 		return &c
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return Fail(UpstreamTimeout, "'%s' did not answer in time", e.target.Node).Because(err)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, read != nil && clientLeft(read):
 		return Fail(ClientGone, "the client left").Because(err)
 	case errors.As(read, &large):
 		return Fail(TooLarge, "the upload is larger than %d bytes", large.Limit).Because(read)

@@ -297,3 +297,24 @@ func TestClientGoneDuringTheDial(t *testing.T) {
 		t.Errorf("the next location was asked %d times, evicted %v", len(node.requests()), rig.dir.evictions())
 	}
 }
+
+// gone is a transport whose client leaves while a dial fails.
+type gone struct{ leave func() }
+
+func (g gone) CloseIdleConnections() {}
+
+func (g gone) RoundTrip(*http.Request) (*http.Response, error) {
+	g.leave()
+	return nil, &dialError{reason: "connection refused", dead: true, cause: syscall.ECONNREFUSED}
+}
+
+func TestClientGoneAsTheDialFails(t *testing.T) {
+	rig := newRig(t)
+	rig.dir.set("shop", "http://a", "http://b")
+	ctx, cancel := context.WithCancel(t.Context())
+	rig.proxy.transport = gone{cancel}
+	_, err := rig.proxy.Caller().Build(ctx, sessionToken, "shop.X")
+	if f, ok := asFailure(err); !ok || f.Kind != ClientGone || len(f.Tried) != 1 || len(rig.dir.evictions()) != 0 {
+		t.Errorf("%+v, evicted %v, want client_gone after one attempt", err, rig.dir.evictions())
+	}
+}

@@ -45,11 +45,17 @@ type Options struct {
 type Proxy struct {
 	o         Options
 	headers   headerPolicy
-	transport *http.Transport
+	transport transport
 	bases     bases
 	metrics   *metrics
 	pool      sync.Pool // of *visit
 	linger    time.Duration
+}
+
+// transport is what the proxy needs of *http.Transport.
+type transport interface {
+	http.RoundTripper
+	CloseIdleConnections()
 }
 
 // New returns a Proxy. It fails if a part is missing or a setting makes no sense.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -79,6 +80,23 @@ func TestRequestHeaders(t *testing.T) { // A20, S54, S55, S59
 				t.Errorf("Host %q, want the instance's own %q", got.Host, want)
 			}
 		})
+	}
+}
+
+func TestTransportSettings(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	t.Setenv("http_proxy", "http://127.0.0.1:1")
+	o := Options{ConnectTimeout: time.Second, RequestTimeout: time.Minute}
+	setDefaults(&o)
+	tr := newTransport(&o)
+	if tr.IdleConnTimeout <= 0 || tr.IdleConnTimeout > 4*time.Second {
+		t.Errorf("idle connections stay %s: servers must not end them first", tr.IdleConnTimeout)
+	}
+	if tr.ResponseHeaderTimeout != time.Minute || tr.TLSHandshakeTimeout != time.Second || !tr.DisableCompression {
+		t.Errorf("transport %+v", tr)
+	}
+	if u, err := tr.Proxy(httptest.NewRequest("GET", "http://10.0.0.1/", nil)); u != nil || err != nil {
+		t.Errorf("a proxy of the environment is used: %v, %v", u, err)
 	}
 }
 

@@ -1,7 +1,10 @@
 package proxy
 
 import (
+	"context"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"sync"
@@ -11,8 +14,8 @@ import (
 // maxParams bounds what is kept of a write's body for the record, in bytes.
 const maxParams = 16 << 10
 
-// upload is a request body on its way to a node. net/http closes the body after each failed dial, so Close does nothing:
-// the server closes the client's body in the end. It may be read after the request is over, hence the lock.
+// upload is a request body on its way to a node. net/http closes it when it is done with it, also after each failed dial;
+// the client's body stays open until the server closes it.
 type upload struct {
 	body  io.Reader
 	limit int64 // bytes, 0 for none
@@ -23,6 +26,44 @@ type upload struct {
 	err    error // why reading failed, nil for the end
 	sample []byte
 	keep   bool
+	busy   chan struct{} // open while net/http may read
+}
+
+// begin says that net/http gets the body now.
+func (u *upload) begin() {
+	if u == nil {
+		return
+	}
+	u.mu.Lock()
+	u.busy = make(chan struct{})
+	u.mu.Unlock()
+}
+
+// wait returns when net/http is done with the body, with the error that ended it before its end. A node may answer before it has read everything;
+// to answer the client at that moment would make the server swallow the rest of the body under the transport's hands,
+// which then breaks the answer off.
+func (u *upload) wait(ctx context.Context) error {
+	if u == nil {
+		return nil
+	}
+	u.mu.Lock()
+	busy := u.busy
+	u.mu.Unlock()
+	if busy == nil {
+		return u.failed()
+	}
+	select {
+	case <-busy:
+		return u.failed()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// clientLeft reports whether err, from reading a body, means that nobody is there to send the rest.
+func clientLeft(err error) bool {
+	var broken *net.OpError
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &broken)
 }
 
 func (u *upload) Read(p []byte) (int, error) {
@@ -43,7 +84,16 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (u *upload) Close() error { return nil }
+// Close does not close the client's body: another location may need it.
+func (u *upload) Close() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.busy != nil {
+		close(u.busy)
+		u.busy = nil
+	}
+	return nil
+}
 
 // touched reports whether some of the body is gone, so that the request cannot go anywhere else.
 func (u *upload) touched() bool { return u != nil && u.read.Load() }

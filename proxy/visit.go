@@ -15,7 +15,8 @@ type visit struct {
 	exchange
 	rp     httputil.ReverseProxy
 	route  route
-	w      http.ResponseWriter
+	outer  http.ResponseWriter // as the server made it
+	w      http.ResponseWriter // as ReverseProxy sees it
 	r      *http.Request
 	tunnel *tunnel
 	events bool // the answer is an event stream
@@ -33,7 +34,7 @@ func newVisit(p *Proxy) *visit {
 // serve forwards one request. It panics with http.ErrAbortHandler when an answer breaks off, so that the client sees a
 // broken transfer and never a short success.
 func (v *visit) serve(w http.ResponseWriter, r *http.Request) {
-	v.w, v.r, v.tunnel, v.events = w, r, nil, false
+	v.outer, v.w, v.r, v.tunnel, v.events = w, w, r, nil, false
 	if v.route.upgrade {
 		v.w = &hijacker{ResponseWriter: w, visit: v}
 	}
@@ -45,7 +46,7 @@ func (v *visit) serve(w http.ResponseWriter, r *http.Request) {
 			v.answer.err = nil
 		}
 		v.finish()
-		v.w, v.r = nil, nil
+		v.outer, v.w, v.r = nil, nil, nil
 	}()
 	v.rp.ServeHTTP(v.w, r)
 	whole = true
@@ -121,7 +122,7 @@ func (v *visit) fail(_ http.ResponseWriter, out *http.Request, err error) {
 	f := v.explain(out.Context(), err)
 	v.failure = f
 	v.answer = answer{}
-	v.p.o.Fail(v.w, v.r, f)
+	v.p.o.Fail(v.outer, v.r, f)
 }
 
 // Two sizes of copy buffers: an event stream waits for hours and needs little.
