@@ -128,7 +128,7 @@ func newNode(s *settings) *cobra.Command {
 	}
 	create.Flags().StringVar(&n.Group, "group", "", "code of the group")
 	create.Flags().StringVar(&n.Display, "name", "", "name for people")
-	create.Flags().StringVar(&n.Token, "token", "", "access token (default: 16 characters, generated)")
+	create.Flags().StringVar(&n.Token, "token", "", "access token, 8 to 128 characters (default: 16, generated)")
 	create.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	parent.AddCommand(create)
 	return parent

@@ -18,6 +18,7 @@ import (
 const (
 	maxName   = 255
 	maxRemark = 2000
+	minToken  = 8
 	maxToken  = 128
 )
 
@@ -64,13 +65,9 @@ func limited(field, text string, limit int) error {
 
 // accessToken checks a token that was chosen, not generated: it travels in a header.
 func accessToken(token string) error {
-	for i := range len(token) {
-		if token[i] <= ' ' || token[i] > '~' {
-			return invalid("token", "an access token may have printable ASCII characters without blanks only")
-		}
-	}
-	if len(token) > maxToken {
-		return invalid("token", "an access token may have at most %d characters", maxToken)
+	odd := strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
+	if odd || len(token) < minToken || len(token) > maxToken {
+		return invalid("token", "an access token must have %d to %d printable ASCII characters without blanks", minToken, maxToken)
 	}
 	return nil
 }
