@@ -30,7 +30,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 		return exitOK
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.Is(err, boot.ErrSettings):
 		return exitUsage
 	case errors.Is(err, boot.ErrDatabase):
 		return exitDatabase

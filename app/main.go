@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string) error {
 	if code := exitCode(err); code != exitOK {
 		fmt.Fprintln(os.Stderr, "eruptcloud:", err)
 		if code == exitUsage {
-			fmt.Fprintln(os.Stderr, "Run 'eruptcloud --help' for usage.")
+			fmt.Fprintln(os.Stderr, "'eruptcloud --help' shows the commands, 'eruptcloud config keys' the settings.")
 		}
 	}
 	return err

@@ -90,16 +90,14 @@ func newDemo(s *settings) *cobra.Command {
 		Long: `Runs the control plane on the embedded default with three nodes, four instances, that register, beat and host pages.
 Without --data everything lives in a temporary directory and is gone afterwards.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			over := map[string]string{"server.shutdown_grace": "0s", "log.format": "text", "log.level": "warn"}
-			if s.data == "" {
-				dir, err := os.MkdirTemp("", "eruptcloud-demo-")
-				if err != nil {
-					return err
-				}
-				defer os.RemoveAll(dir)
-				over["server.data_dir"] = dir
+			dir, err := os.MkdirTemp("", "eruptcloud-demo-")
+			if err != nil {
+				return err
 			}
-			c, err := s.load(over)
+			defer os.RemoveAll(dir)
+			c, err := s.load(map[string]string{
+				"server.data_dir": dir, "server.shutdown_grace": "0s", "log.format": "text", "log.level": "warn",
+			})
 			if err != nil {
 				return err
 			}

@@ -25,12 +25,9 @@ func (s *settings) bind(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.set, "set", nil, "any setting as KEY=VALUE, e.g. --set log.level=debug; may be repeated")
 }
 
-// load reads the configuration; over holds settings that the command itself decides unless a flag says otherwise.
-func (s *settings) load(over map[string]string) (*config.Config, error) {
-	flags := make(map[string]string, len(over)+len(s.set)+3)
-	for k, v := range over {
-		flags[k] = v
-	}
+// load reads the configuration; defaults are the command's own, which file, environment and flags override.
+func (s *settings) load(defaults map[string]string) (*config.Config, error) {
+	flags := make(map[string]string, len(s.set)+3)
 	for _, pair := range s.set {
 		k, v, ok := strings.Cut(pair, "=")
 		if !ok || k == "" {
@@ -47,7 +44,7 @@ func (s *settings) load(over map[string]string) (*config.Config, error) {
 	if file == "" {
 		file = os.Getenv("EC_CONFIG")
 	}
-	c, err := config.Load(config.Sources{File: file, Flags: flags, Environ: os.Environ()})
+	c, err := config.Load(config.Sources{File: file, Flags: flags, Environ: os.Environ(), Defaults: defaults})
 	if err != nil {
 		return nil, usageError{err}
 	}

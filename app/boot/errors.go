@@ -9,6 +9,7 @@ import (
 var (
 	ErrDatabase = errors.New("database")
 	ErrListen   = errors.New("listen")
+	ErrSettings = errors.New("settings")
 )
 
 func databaseError(err error) error { return fmt.Errorf("%w: %w", ErrDatabase, err) }

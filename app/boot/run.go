@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"eruptcloud/app/fault"
 	"eruptcloud/app/telemetry"
 	"eruptcloud/app/web"
 )
@@ -168,6 +169,9 @@ const defaultOps = "127.0.0.1:9090"
 // bootstrap makes the first admin and refuses the original's default password where others could use it.
 func (s *Server) bootstrap(ctx context.Context, addr net.Addr) error {
 	generated, created, err := s.domain.Access.Login.Bootstrap(ctx, s.adminPassword)
+	if fault.Is(err, fault.Invalid) {
+		return fmt.Errorf("%w: EC_ADMIN_PASSWORD: %w", ErrSettings, err)
+	}
 	if err != nil {
 		return databaseError(fmt.Errorf("first admin: %w", err))
 	}

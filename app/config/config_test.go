@@ -111,6 +111,9 @@ func TestRefusals(t *testing.T) {
 		"beat slower than the lease":         {"[cloud_server]\nheartbeat_time = \"6m\"\n", nil, "at most half"},
 		"proxy that is no address":           {"[server]\ntrusted_proxies = [\"ten\"]\n", nil, "neither an address nor a prefix"},
 		"no such zone":                       {"[database]\ntime_zone = \"Mars\"\n", nil, "no time zone"},
+		"certificate that is not there":      {"[server]\ntls_cert = \"/nope.pem\"\ntls_key = \"/nope.key\"\n", nil, "server.tls_cert: open /nope.pem"},
+		"address class that is none":         {"[netguard]\ndeny = [\"foo\"]\n", nil, "netguard.deny"},
+		"broken file says where":             {"[server]\nlisten = \":1\"\n[log\n", nil, "line 3"},
 		"missing secret file":                {"", []string{"EC_SECRETS_TOKEN_KEY_FILE=/nonexistent"}, "no such file"},
 	}
 	for name, tt := range tests {
@@ -121,6 +124,41 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAllProblemsAtOnce(t *testing.T) { // F5
+	_, err := config.Load(config.Sources{File: empty(t), Flags: map[string]string{
+		"session.keys": "short", "server.trusted_proxies": "abc", "netguard.deny": "foo", "database.time_zone": "Mars/X",
+		"login.max_failures": "abc", "log.level": "loud", "server.listn": ":1",
+	}})
+	for _, want := range []string{"session.keys", "trusted_proxies", "netguard.deny", "time_zone", "max_failures", "log.level", "server.listen"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not name %s:\n%v", want, err)
+		}
+	}
+}
+
+func TestDefaultsOfACommandYield(t *testing.T) { // F5: one precedence, also for demo
+	c, err := config.Load(config.Sources{
+		File: empty(t), Environ: []string{"EC_LOG_LEVEL=debug"},
+		Defaults: map[string]string{"log.level": "warn", "log.format": "text"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Log.Level != "debug" || c.Log.Format != "text" {
+		t.Errorf("level %q format %q, want the environment's debug and the command's text", c.Log.Level, c.Log.Format)
+	}
+}
+
+// empty is a configuration file without settings, so that no ./config.toml is read.
+func empty(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func TestVariablesThatAreNoKeys(t *testing.T) {

@@ -18,13 +18,15 @@ import (
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
+	gotoml "github.com/pelletier/go-toml/v2"
 )
 
-// Sources are where settings come from; the first that has a key wins: Flags, Environ, File, defaults.
+// Sources are where settings come from; the first that has a key wins: Flags, Environ, File, Defaults, the built-in defaults.
 type Sources struct {
-	File    string            // path; empty: ./config.toml if it exists
-	Flags   map[string]string // key → value, as given on the command line
-	Environ []string          // NAME=value; nil: none
+	File     string            // path; empty: ./config.toml if it exists
+	Flags    map[string]string // key → value, as given on the command line
+	Environ  []string          // NAME=value; nil: none
+	Defaults map[string]string // of a command, in place of the built-in ones
 }
 
 // notKeys are variables that begin like settings and are none: the first four are read elsewhere, EC_NODE_* belongs to the
@@ -45,32 +47,37 @@ func Load(src Sources) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	fromFlags := make(map[string]any, len(src.Flags))
-	for name, v := range src.Flags {
-		fromFlags[name] = v
-	}
 	var problems []error
 	for _, layer := range []struct {
 		where  string
 		values map[string]any
-	}{{"file", fromFile}, {"environment", fromEnv}, {"flag", fromFlags}} {
+	}{{"default", texts(src.Defaults)}, {"file", fromFile}, {"environment", fromEnv}, {"flag", texts(src.Flags)}} {
 		known, errs := canonical(layer.where, layer.values)
 		problems = append(problems, errs...)
 		if err := k.Load(confmap.Provider(known, "."), nil); err != nil {
 			return nil, fmt.Errorf("%s: %w", layer.where, err)
 		}
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
-	}
 	var c Config
 	err = k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		Result: &c, WeaklyTypedInput: true, TagName: "koanf", DecodeHook: mapstructure.TextUnmarshallerHookFunc(),
+		Result: &c, WeaklyTypedInput: true, TagName: "koanf",
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("settings: %w", err)
+		return nil, errors.Join(append(problems, fmt.Errorf("settings: %w", err))...)
 	}
-	return &c, c.Validate()
+	// what could not be read has its default here, so that the other rules are still checked and all is said at once
+	if err := errors.Join(append(problems, c.Validate())...); err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+func texts(m map[string]string) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
 }
 
 func defaults() map[string]any {
@@ -97,6 +104,11 @@ func readFile(path string) (map[string]any, error) {
 	}
 	f := koanf.New(".")
 	if err := f.Load(file.Provider(path), toml.Parser()); err != nil {
+		var syntax *gotoml.DecodeError
+		if errors.As(err, &syntax) {
+			line, column := syntax.Position()
+			return nil, fmt.Errorf("config file %s, line %d, column %d: %w", path, line, column, err)
+		}
 		return nil, fmt.Errorf("config file %s: %w", path, err)
 	}
 	return f.All(), nil

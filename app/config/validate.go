@@ -1,11 +1,13 @@
 package config
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,7 +30,13 @@ func (c *Config) Validate() error {
 	}
 	if (c.Server.TLSCert == "") != (c.Server.TLSKey == "") {
 		bad("server.tls_cert", "certificate and key belong together: set both or neither")
+	} else if c.Server.TLSCert != "" {
+		if _, err := tls.LoadX509KeyPair(c.Server.TLSCert, c.Server.TLSKey); err != nil {
+			bad("server.tls_cert", "%v", err)
+		}
 	}
+	checkAddresses(bad, "netguard.deny", c.Netguard.Deny, "link-local", "metadata", "multicast", "unspecified", "loopback", "private")
+	checkAddresses(bad, "netguard.allow", c.Netguard.Allow)
 	oneOf(bad, "database.driver", c.Database.Driver, "sqlite", "mysql")
 	oneOf(bad, "database.migrate", c.Database.Migrate, "auto", "true", "false")
 	oneOf(bad, "session.secure_cookie", c.Session.SecureCookie, "auto", "always", "never")
@@ -118,6 +126,22 @@ func (c *Config) Warnings() []string {
 func checkListen(bad func(key, format string, args ...any), key, addr string) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		bad(key, "%q must look like :8080 or 127.0.0.1:8080", addr)
+	}
+}
+
+// checkAddresses refuses what is neither an address, a prefix nor one of the words.
+func checkAddresses(bad func(key, format string, args ...any), key string, entries []string, words ...string) {
+	for _, e := range entries {
+		if slices.Contains(words, e) {
+			continue
+		}
+		if _, err := parsePrefixes([]string{e}); err != nil {
+			if len(words) > 0 {
+				bad(key, "%v, nor one of %s", err, strings.Join(words, ", "))
+			} else {
+				bad(key, "%v", err)
+			}
+		}
 	}
 }
 

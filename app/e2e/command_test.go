@@ -3,12 +3,16 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -57,6 +61,7 @@ func TestExitCodes(t *testing.T) { // F3
 		"--set without ":     {nil, []string{"config", "check", "--set", "server.listen"}, 2, "KEY=VALUE"},
 		"database not ours":  {nil, []string{"serve", "--data", filepath.Dir(notOurs), "--listen", "127.0.0.1:0"}, 3, "database"},
 		"address taken":      {nil, []string{"serve", "--data", data, "--listen", taken.Addr().String()}, 4, "in use"},
+		"password too short": {[]string{"EC_ADMIN_PASSWORD=short"}, []string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"}, 2, "EC_ADMIN_PASSWORD"},
 		"bad node name":      {nil, []string{"node", "create", "a b", "--data", t.TempDir()}, 5, "name"},
 		"unknown node group": {nil, []string{"node", "create", "a", "--group", "nope", "--data", t.TempDir()}, 5, "nope"},
 		"bad output":         {nil, []string{"node", "create", "a", "-o", "yaml", "--data", t.TempDir()}, 2, "json"},
@@ -131,7 +136,8 @@ func TestDemo(t *testing.T) { // F1
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, []string{"EC_OPS_LISTEN=off"}, program, "demo", "--listen", "127.0.0.1:0")
+	tmp := t.TempDir()
+	p := start(t, []string{"EC_OPS_LISTEN=off", "TMPDIR=" + tmp}, program, "demo", "--listen", "127.0.0.1:0")
 	login := p.await("first login: account erupt, password ", 60*time.Second)
 	password := strings.Fields(strings.SplitN(login, "password ", 2)[1])[0]
 	s := &server{process: p}
@@ -160,10 +166,72 @@ func TestDemo(t *testing.T) { // F1
 			t.Errorf("node %s hosts no page", n.NodeName)
 		}
 	}
+	if size := rss(t, p.cmd.Process.Pid); size >= 80<<20 {
+		t.Errorf("resident memory is %d MiB with the fleet up, want less than 80", size>>20)
+	}
+	before := s.newestLogLine("crm")
+	eventually(t, 30*time.Second, func() bool { return s.newestLogLine("crm") > before }, func() string {
+		return fmt.Sprintf("the log of crm stands still at line %d", before)
+	})
+	if demoDirs(t, tmp) == 0 {
+		t.Errorf("the demo keeps nothing in %s: the check below would see nothing", tmp)
+	}
+	family := descendants(t, p.cmd.Process.Pid)
 	if code := p.stop(40 * time.Second); code != 0 {
 		t.Errorf("exit code %d, want 0\n%s", code, p.output())
 	}
 	if strings.Contains(p.output(), "panic") {
 		t.Errorf("it panicked:\n%s", p.output())
 	}
+	if n := demoDirs(t, tmp); n != 0 {
+		t.Errorf("%d temporary directories are left", n)
+	}
+	if err := syscall.Kill(-p.cmd.Process.Pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("a process of its group is left (%v)", err)
+	}
+	for _, pid := range family {
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %d, which it started, is left (%v)", pid, err)
+		}
+	}
+}
+
+// newestLogLine returns the number of the newest line that a node's log has; 0: none yet.
+func (s *server) newestLogLine(node string) int64 {
+	s.t.Helper()
+	var lines []struct{ Num int64 }
+	s.must(http.MethodGet, "/erupt-cloud-api/erupt-cloud-node-log?size=100&nodeName="+node, nil, http.StatusOK, &lines)
+	if len(lines) == 0 {
+		return 0
+	}
+	return lines[len(lines)-1].Num
+}
+
+func demoDirs(t testing.TB, tmp string) int {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(tmp, "eruptcloud-demo-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found)
+}
+
+// descendants returns the processes that a process has started, and theirs.
+func descendants(t testing.TB, pid int) []int {
+	t.Helper()
+	var all []int
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		for _, child := range strings.Fields(readFile(t, task)) {
+			n, err := strconv.Atoi(child)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(append(all, n), descendants(t, n)...)
+		}
+	}
+	return all
 }

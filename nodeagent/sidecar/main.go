@@ -101,7 +101,13 @@ func parse(args []string, env func(string) string, stderr io.Writer) (*settings,
 	fs.StringVar(&s.healthPath, "health-path", env("EC_NODE_HEALTH_PATH"), "path of the upstream that must answer 2xx; default: it accepts connections (EC_NODE_HEALTH_PATH)")
 	fs.StringVar(&s.tokenFile, "token-file", env("EC_NODE_TOKEN_FILE"), "file with the access token, read again when it changes (EC_NODE_TOKEN_FILE)")
 	fs.StringVar(&s.program, "exec", env("EC_NODE_EXEC"), "program to start; what follows the flags are its arguments (EC_NODE_EXEC)")
-	fs.DurationVar(&s.stopGrace, "stop-grace", 10*time.Second, "how long the program may take to end after SIGTERM")
+	grace := 10 * time.Second
+	if text := env("EC_NODE_STOP_GRACE"); text != "" {
+		if grace, err = time.ParseDuration(text); err != nil {
+			return nil, fmt.Errorf("EC_NODE_STOP_GRACE: %q is no duration such as 10s", text)
+		}
+	}
+	fs.DurationVar(&s.stopGrace, "stop-grace", grace, "how long the program may take to end after SIGTERM (EC_NODE_STOP_GRACE)")
 	logFiles := env("EC_NODE_LOG_FILES")
 	fs.Func("log-file", "log file to show, may be repeated (EC_NODE_LOG_FILES, comma separated)", func(v string) error {
 		s.logFiles = append(s.logFiles, v)
