@@ -60,7 +60,7 @@ func Load(src Sources) (*Config, error) {
 	}
 	var c Config
 	err = k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
-		Result: &c, WeaklyTypedInput: true, TagName: "koanf",
+		Result: &c, WeaklyTypedInput: true, TagName: "koanf", DecodeHook: mapstructure.TextUnmarshallerHookFunc(),
 	}})
 	if err != nil {
 		return nil, errors.Join(append(problems, fmt.Errorf("settings: %w", err))...)
