@@ -177,12 +177,16 @@ func (s *Server) bootstrap(ctx context.Context, addr net.Addr) error {
 	}
 	if created {
 		s.firstPassword = generated
+		return nil // a password that was just checked is not the original's
+	}
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		return nil
 	}
 	opens, err := s.domain.Access.Login.DefaultOpens(ctx)
 	if err != nil {
 		return databaseError(err)
 	}
-	if tcp, ok := addr.(*net.TCPAddr); opens && ok && !tcp.IP.IsLoopback() {
+	if opens {
 		return listenError(errors.New("the account erupt still has the password erupt: change it (eruptcloud admin create erupt) or listen on a loopback address"))
 	}
 	return nil
