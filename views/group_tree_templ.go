@@ -1166,9 +1166,9 @@ func GroupFormPage(m GroupForm) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var64 string
-					templ_7745c5c3_Var64, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "groups.delete_full", "nodes", Num(m.Nodes), "groups", Num(m.Children)))
+					templ_7745c5c3_Var64, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "groups.delete_full", "nodes", T(ctx, "nodes.nodes", "count", m.Nodes, "n", Num(m.Nodes)), "groups", T(ctx, "groups.count", "count", m.Children, "n", Num(m.Children))))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `group_tree.templ`, Line: 196, Col: 89}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `group_tree.templ`, Line: 196, Col: 185}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var64))
 					if templ_7745c5c3_Err != nil {

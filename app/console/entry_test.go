@@ -194,7 +194,7 @@ func TestGroupsFormATree(t *testing.T) { // A26
 	if form.Find(`[name=parent] option[value=promo]`).Length() != 0 || form.Find(`[name=parent] option[value=payments]`).Length() != 1 {
 		t.Error("a group can be moved below itself, or nowhere")
 	}
-	if got := text1(form, "[data-testid=delete] .body"); !includes(got, "3 nodes and 1 groups") {
+	if got := text1(form, "[data-testid=delete] .body"); !includes(got, "3 nodes and 1 group.") {
 		t.Errorf("why it cannot be deleted: %q", got)
 	}
 	if got := parse(t, s.get("/console/groups/promo").must(t, 200)).Find(`[name=parent] option[selected]`).AttrOr("value", ""); got != "commerce" {

@@ -244,7 +244,7 @@ func (g *Groups) Delete(ctx context.Context, code, by string) error {
 			return err
 		}
 		if nodes+children > 0 {
-			return fault.New(fault.Conflict, "group %q still has %d nodes and %d groups in it; move them first", code, nodes, children)
+			return notEmpty(code, nodes, children)
 		}
 		if _, err := tx.ConfigRevision.Delete().Where(configrevision.OwnerEQ(configrevision.OwnerGroup), configrevision.OwnerID(row.ID)).Exec(ctx); err != nil {
 			return err
@@ -260,4 +260,25 @@ func (g *Groups) Delete(ctx context.Context, code, by string) error {
 	}
 	g.afterWrite(ctx, kindGroup, code)
 	return nil
+}
+
+// notEmpty says what is still in a group. Each number of things has a format of its own, which the translations go by.
+func notEmpty(code string, nodes, groups int) error {
+	switch {
+	case nodes == 0 && groups == 1:
+		return fault.New(fault.Conflict, "group %q still has a group in it; move it first", code)
+	case nodes == 0:
+		return fault.New(fault.Conflict, "group %q still has %d groups in it; move them first", code, groups)
+	case groups == 0 && nodes == 1:
+		return fault.New(fault.Conflict, "group %q still has a node in it; move it first", code)
+	case groups == 0:
+		return fault.New(fault.Conflict, "group %q still has %d nodes in it; move them first", code, nodes)
+	case nodes == 1 && groups == 1:
+		return fault.New(fault.Conflict, "group %q still has a node and a group in it; move them first", code)
+	case nodes == 1:
+		return fault.New(fault.Conflict, "group %q still has a node and %d groups in it; move them first", code, groups)
+	case groups == 1:
+		return fault.New(fault.Conflict, "group %q still has %d nodes and a group in it; move them first", code, nodes)
+	}
+	return fault.New(fault.Conflict, "group %q still has %d nodes and %d groups in it; move them first", code, nodes, groups)
 }

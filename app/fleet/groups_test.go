@@ -55,10 +55,16 @@ func TestGroupsInUseStay(t *testing.T) {
 		mustGroup(t, f, fleet.NewGroup{Code: "root", Config: "{}"})
 		mustGroup(t, f, fleet.NewGroup{Code: "leaf", Parent: "root"})
 		mustNode(t, f, fleet.NewNode{Name: "n", Group: "leaf"})
-		wantFault(t, "a parent", f.Groups.Delete(t.Context(), "root", "li"), fault.Conflict, `"root" still has 0 nodes and 1 groups`)
-		wantFault(t, "a group with nodes", f.Groups.Delete(t.Context(), "leaf", "li"), fault.Conflict, `"leaf" still has 1 nodes and 0 groups`)
-		if err := f.Nodes.Delete(t.Context(), "n", ""); err != nil {
-			t.Fatal(err)
+		wantFault(t, "a parent", f.Groups.Delete(t.Context(), "root", "li"), fault.Conflict, `"root" still has a group in it; move it first`)
+		wantFault(t, "a group with nodes", f.Groups.Delete(t.Context(), "leaf", "li"), fault.Conflict, `"leaf" still has a node in it; move it first`)
+		mustNode(t, f, fleet.NewNode{Name: "m", Group: "leaf"})
+		mustNode(t, f, fleet.NewNode{Name: "k", Group: "root"})
+		wantFault(t, "a group with two nodes", f.Groups.Delete(t.Context(), "leaf", "li"), fault.Conflict, `"leaf" still has 2 nodes in it; move them first`)
+		wantFault(t, "one of each", f.Groups.Delete(t.Context(), "root", "li"), fault.Conflict, `"root" still has a node and a group in it; move them first`)
+		for _, name := range []string{"n", "m", "k"} {
+			if err := f.Nodes.Delete(t.Context(), name, ""); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for _, code := range []string{"leaf", "root"} {
 			if err := f.Groups.Delete(t.Context(), code, "li"); err != nil {
