@@ -136,8 +136,12 @@ func newNode(s *settings) *cobra.Command {
 
 func printNode(w io.Writer, output string, n fleet.Node, token string) error {
 	if output == "json" {
+		var group *string // null if none, as the API writes it
+		if n.Group != "" {
+			group = &n.Group
+		}
 		return json.NewEncoder(w).Encode(map[string]any{
-			"nodeName": n.Name, "name": n.Display, "group": n.Group, "enabled": n.Enabled, "accessToken": token,
+			"nodeName": n.Name, "name": n.Display, "group": group, "enabled": n.Enabled, "accessToken": token,
 		})
 	}
 	_, err := fmt.Fprintf(w, "node %s created, access token %s\n", n.Name, token)
