@@ -1,0 +1,8 @@
+package views
+
+// Parts of pages for golden files.
+var (
+	NodesTable      = nodesTable
+	NodeHeader      = nodeHead
+	InstanceSection = instanceSection
+)
