@@ -44,7 +44,7 @@ func TestEveryPageOnAPhone(t *testing.T) { // U4, F13
 	s := furnished(t)
 	b := browse(t, s)
 	b.expect("status of 404")
-	b.width(390, 844)
+	b.width(360, 780)
 	b.open("/console/login")
 	b.fits("/console/login")
 	b.login("erupt", adminPassword)
@@ -58,6 +58,18 @@ func TestEveryPageOnAPhone(t *testing.T) { // U4, F13
 	b.until("the menu does not open", `document.querySelector("#nav a[href$='/console/groups']").checkVisibility()`)
 	b.fits("the open menu")
 	b.shoot("phone-menu")
+	for _, m := range []struct{ path, summary string }{
+		{"/console/nodes/crm/instances", "[data-testid=hold]"}, {"/console/nodes/crm/instances", "[data-testid=remove]"},
+		{"/console/nodes", "[data-node=crm] details.drop-menu summary"}, {"/console/nodes", "header details.drop-menu summary"},
+	} {
+		b.open(m.path)
+		b.click(m.summary)
+		b.fits(m.summary)
+		if got := b.eval(`(() => { const r = document.querySelector("details[open] .menu").getBoundingClientRect(); return r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight })()`); got != "true" {
+			t.Errorf("the menu of %s reaches out of the screen: %s", m.summary, b.eval(`JSON.stringify(document.querySelector("details[open] .menu").getBoundingClientRect())`))
+		}
+		b.shoot("phone-menu-" + strings.Trim(m.summary, "[]=-"))
+	}
 	b.open("/console/nodes/crm")
 	b.click("[data-testid=open-log]")
 	b.shows("[data-testid=log-lines] li[data-num]")
@@ -94,6 +106,7 @@ func TestEveryPageInBothLanguages(t *testing.T) { // U71, F13
 		if resp != p.status {
 			t.Errorf("%s answered %d, want %d", p.path, resp, p.status)
 		}
+		b.fits(p.path)
 		b.shoot("zh" + strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(p.path))
 		if left := english(strings.ReplaceAll(b.eval(proseOfThePage), id, "")); len(left) > 0 {
 			t.Errorf("%s still says in English: %v", p.path, left)
