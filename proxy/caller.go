@@ -22,7 +22,7 @@ type Call struct {
 	Node   string      // only without Full: the node of a template page or a file
 	Method string      // default GET
 	Path   string      // pattern of an endpoint below /erupt-api, such as "data/{e}/{id}"
-	Params []string    // plain texts for the placeholders other than {e}, in order; for ** one per segment
+	Params []string    // plain texts for {f} and {id}, in order; for ** one per segment
 	Query  url.Values  // goes out encoded
 	Header http.Header // filtered like a browser's; drill, drillValue and drillSourceErupt go here
 	Body   io.Reader   // JSON unless Header has a content type
@@ -199,7 +199,7 @@ func (p *Proxy) send(e *exchange, out *http.Request) (*http.Response, error) {
 	}
 	if err != nil {
 		f := e.explain(out.Context(), err)
-		e.failure, e.answer = f, answer{}
+		e.failure, e.answer, e.status = f, answer{}, 0
 		e.finish()
 		return nil, f
 	}

@@ -154,7 +154,7 @@ func (e *Endpoint) allows(method string) bool {
 	return len(e.Methods) == 0 || slices.Contains(e.Methods, method)
 }
 
-// segment is a node of the tree that the patterns make. A word goes before a placeholder, a placeholder before the rest,
+// segment is a node of the tree that the patterns make. A word goes before a gap, a gap before the rest,
 // as in the routers of the nodes.
 type segment struct {
 	words map[string]*segment
@@ -183,9 +183,9 @@ func plant(all []*Endpoint) *segment {
 				at = nil
 			case "{e}":
 				e.index = i
-				at = at.placeholder()
+				at = at.gap()
 			case "{f}", "{id}":
-				at = at.placeholder()
+				at = at.gap()
 			default:
 				at = at.word(word)
 			}
@@ -202,7 +202,7 @@ func plant(all []*Endpoint) *segment {
 	return root
 }
 
-func (s *segment) placeholder() *segment {
+func (s *segment) gap() *segment {
 	if s.any == nil {
 		s.any = &segment{}
 	}

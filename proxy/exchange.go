@@ -25,7 +25,7 @@ type exchange struct {
 	upload   *upload
 	tried    []Attempt
 	answer   answer
-	status   int
+	status   int   // of the node's answer, 0 if none was passed on
 	raw      bool  // leave a build model as the node wrote it
 	quiet    bool  // nothing for the record
 	streams  bool  // counted as an open stream

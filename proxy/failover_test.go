@@ -120,6 +120,9 @@ func TestAllLocationsDead(t *testing.T) {
 	if n := len(rig.dir.evictions()); n != 2 {
 		t.Errorf("%d evictions, want both", n)
 	}
+	if e := rig.recorder.wait(1)[0]; e.Status != 0 || !strings.Contains(e.Error, "can be reached") || len(e.Tried) != 2 {
+		t.Errorf("record %+v", e)
+	}
 }
 
 func TestApplicationErrorsAreFinal(t *testing.T) { // A15

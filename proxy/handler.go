@@ -138,7 +138,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // unknownNode answers for a node that no profile has; without a session nobody learns that (A16).
 func (p *Proxy) unknownNode(ctx context.Context, rt *route) error {
-	if _, err := p.o.Gate.Admit(ctx, Wish{Token: rt.wish.Token}); KindOf(err) == Unauthenticated && err != nil {
+	if _, err := p.o.Gate.Admit(ctx, Wish{Token: rt.wish.Token}); err != nil && KindOf(err) == Unauthenticated {
 		return err
 	}
 	return Fail(NodeNotReady, "'%s' node not ready", rt.unknown)

@@ -120,8 +120,7 @@ func (v *visit) protect(node http.Header) {
 // fail answers when the node did not.
 func (v *visit) fail(_ http.ResponseWriter, out *http.Request, err error) {
 	f := v.explain(out.Context(), err)
-	v.failure = f
-	v.answer = answer{}
+	v.failure, v.answer, v.status = f, answer{}, 0
 	v.p.o.Fail(v.outer, v.r, f)
 }
 
