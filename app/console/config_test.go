@@ -25,7 +25,7 @@ func TestSyntaxErrorNamesLineAndColumnAndKeepsTheText(t *testing.T) { // U40
 		t.Errorf("the text came back as %q", got)
 	}
 	zh := parse(t, s.post(configPath+"/review", url.Values{"config": {draft}, "revision": {"2"}}, chinese).must(t, 422))
-	if got := zh.Find("#config-problem").Text(); !includes(got, "第 4 行") {
+	if got := zh.Find("#config-problem").Text(); !includes(got, "第 4 行") || !includes(got, "多了逗号") {
 		t.Errorf("in Chinese the problem is %q", got)
 	}
 	for _, bad := range []string{`[1]`, `{"a":1,"a":2}`, `{"a":1} x`, `"text"`} {

@@ -109,12 +109,12 @@ func TestConfigErrorsNameThePlace(t *testing.T) {
 	f, _ := open(t, testbed.SQLite(t))
 	mustNode(t, f, fleet.NewNode{Name: "n"})
 	for name, tt := range map[string]struct{ text, want string }{
-		"a comma too many":         {"{\n  \"a\": 1,\n}", "line 3, column 1: invalid character '}'"},
-		"columns are characters":   {"{\"订单🚀\": x}", "line 1, column 9: invalid character 'x'"},
-		"a comment":                {"{\r\n// no\r\n}", "line 2, column 1: invalid character '/'"},
+		"a comma too many":         {"{\n  \"a\": 1,\n}", "line 3, column 1: a comma too many, or a key is missing, before '}'"},
+		"columns are characters":   {"{\"订单🚀\": x}", "line 1, column 9: 'x' where a value is expected"},
+		"a comment":                {"{\r\n// no\r\n}", "line 2, column 1: '/' where a key in double quotes is expected"},
 		"an end too early":         {"{\n  \"a\": [1,", "line 2, column 11: the text ends too early"},
 		"only a brace":             {"{", "line 1, column 2: the text ends too early"},
-		"something behind it":      {"{}\n{}", "line 2, column 1: invalid character '{' after top-level value"},
+		"something behind it":      {"{}\n{}", "line 2, column 1: '{' after the end of the JSON document"},
 		"an array":                 {"\n  [1]", "line 2, column 3: the config must be a JSON object"},
 		"a text":                   {`"a"`, "line 1, column 1: the config must be a JSON object"},
 		"null":                     {"null", "line 1, column 1: the config must be a JSON object"},
@@ -123,8 +123,8 @@ func TestConfigErrorsNameThePlace(t *testing.T) {
 		"twice, with a quote":      {`{"\"x": 1, "\"x": 2}`, `line 1, column 12: the key "\"x" stands twice`},
 		"twice below":              {"{\"o\": {\"k\": [{\"z\": 1, \"z\": 2}]}}", `column 23: the key "z" stands twice`},
 		"bytes that are no text":   {"{\"a\": \"\xff\"}", "line 1, column 8: these bytes are not UTF-8"},
-		"a raw control character":  {"{\"a\": \"\x01\"}", "line 1, column 8: invalid character"},
-		"a number that is none":    {`{"a": 01}`, "line 1, column 8: invalid character '1'"},
+		"a raw control character":  {"{\"a\": \"\x01\"}", "line 1, column 8: a control character inside a text, which must be written \\u0001"},
+		"a number that is none":    {`{"a": 01}`, "line 1, column 8: a number must not begin with 0"},
 		"nothing but a wrong word": {"tru", "line 1, column 4: the text ends too early"},
 	} {
 		t.Run(name, func(t *testing.T) {

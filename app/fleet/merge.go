@@ -57,12 +57,8 @@ func parseObject(text string) (object, error) {
 		if !errors.As(err, &syntax) {
 			return nil, err
 		}
-		// At the end of the text the checker reads one more blank, and may blame that.
-		if int(syntax.Offset) >= len(text) && (strings.HasPrefix(syntax.Error(), "unexpected end") ||
-			strings.HasPrefix(syntax.Error(), "invalid character ' '") && !strings.HasSuffix(text, " ")) {
-			return nil, configError(text, len(text), "the text ends too early")
-		}
-		return nil, configError(text, int(syntax.Offset)-1, "%s", strings.TrimPrefix(syntax.Error(), "json: "))
+		at, format, args := fault.JSONProblem([]byte(text), syntax)
+		return nil, configError(text, at, format, args...)
 	}
 	p := parser{text: text, dec: json.NewDecoder(strings.NewReader(text))}
 	p.dec.UseNumber()

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"eruptcloud/app/fault"
 )
 
 // TestRefusalsSpeakChinese: every message of this package and of database that a person can see has its translation, with
@@ -39,6 +41,9 @@ func TestRefusalsSpeakChinese(t *testing.T) {
 				return true
 			})
 		}
+	}
+	for _, f := range fault.JSONFormats {
+		formats["config, line %d, column %d: "+f] = true
 	}
 	if len(formats) < 25 {
 		t.Fatalf("found only %d messages", len(formats))

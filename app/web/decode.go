@@ -100,8 +100,9 @@ func jsonFault(err error, body []byte, offset int64) error {
 	case errors.As(err, &kind) && kind.Offset == 0: // of a type that decodes itself and does not know where it stands
 		return fault.New(fault.Invalid, "%s where %s is expected", withArticle(kind.Value), jsonName(kind.Type.Kind().String())).Because(err)
 	case errors.As(err, &syntax):
-		line, col := position(body, syntax.Offset)
-		return fault.New(fault.Invalid, "line %d, column %d: %s", line, col, strings.TrimPrefix(syntax.Error(), "json: ")).Because(err)
+		at, format, args := fault.JSONProblem(body, syntax)
+		line, col := position(body, int64(at)+1)
+		return fault.New(fault.Invalid, "line %d, column %d: "+format, append([]any{line, col}, args...)...).Because(err)
 	case errors.As(err, &kind):
 		line, col := position(body, kind.Offset)
 		e := fault.New(fault.Invalid, "line %d, column %d: %s where %s is expected", line, col, withArticle(kind.Value), jsonName(kind.Type.Kind().String())).Because(err)

@@ -8,7 +8,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/fault"
 	"eruptcloud/app/web"
+	"eruptcloud/views"
 )
 
 func TestDecodeJSON(t *testing.T) {
@@ -17,7 +19,7 @@ func TestDecodeJSON(t *testing.T) {
 		status     int
 	}{
 		"good":             {`{"name":"a","count":1}`, "", 200},
-		"syntax":           {"{\n  \"name\": \"a\",\n  oops\n}", "line 3, column 3: invalid character", 400},
+		"syntax":           {"{\n  \"name\": \"a\",\n  oops\n}", "line 3, column 3: 'o' where a key in double quotes is expected", 400},
 		"unknown field":    {"{\"name\":\"a\",\n\"nmae\":\"b\"}", `unknown field "nmae"`, 400},
 		"wrong type":       {`{"count":"x"}`, "a string where a number is expected", 400},
 		"ends early":       {`{"name":"a"`, "ends early", 400},
@@ -48,6 +50,15 @@ func TestDecodeJSON(t *testing.T) {
 				t.Errorf("%s answered %d %s, want %d with %q", tt.body, w.Code, w.Body, tt.status, tt.want)
 			}
 		})
+	}
+}
+
+func TestSyntaxErrorsOfBodiesSpeakChinese(t *testing.T) {
+	for _, f := range fault.JSONFormats {
+		f = "line %d, column %d: " + f
+		if zh := views.Translate("zh", f); zh == f {
+			t.Errorf("%q has no Chinese text", f)
+		}
 	}
 }
 
