@@ -118,10 +118,13 @@ func (s *Server) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.buildShell(keys); err != nil {
+		return err
+	}
 	if err := s.buildProxy(policy.DialContext); err != nil {
 		return err
 	}
-	return s.mount(keys)
+	return s.mount()
 }
 
 // buildFleet makes what knows instances: registry, prober, survival check and eviction.
@@ -203,8 +206,8 @@ type stores struct {
 	entries  registry.EntryWriter // nil in memory
 }
 
-// mount puts every surface behind the front door.
-func (s *Server) mount(keys secrets) error {
+// buildShell makes the front door.
+func (s *Server) buildShell(keys secrets) error {
 	cookie := derive(string(keys.Session), "cookie signature")
 	seal := derive(string(keys.Session), "cookie encryption")
 	var err error
@@ -213,9 +216,11 @@ func (s *Server) mount(keys secrets) error {
 		CookieKeys: append([][]byte{cookie, seal}, olderKeys(s.c.Session.Keys)...), SecureCookie: s.c.Session.SecureCookie, Logger: s.log,
 		Metrics: s.metrics, Version: s.version, Counts: s.counts, Translate: faultOf,
 	})
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// mount puts every surface behind the front door.
+func (s *Server) mount() error {
 	s.shell.MountHealth(s.ready)
 	if err := s.mountAPIs(); err != nil {
 		return err
@@ -246,7 +251,7 @@ func (s *Server) mountAPIs() error {
 		return err
 	}
 	restapi.Mount(s.shell, restapi.Options{
-		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Registry: s.registry, Audit: a.Audit,
+		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Menus: a.Menus, Registry: s.registry, Audit: a.Audit,
 	})
 	if err := console.Mount(s.shell, console.Options{
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller, Pages: s.caller,
@@ -265,22 +270,21 @@ func (s *Server) mountAPIs() error {
 // buildProxy makes the way to nodes, for browsers and for callers in the process.
 func (s *Server) buildProxy(dial dialer) error {
 	a := s.domain.Access
-	fail := func(w http.ResponseWriter, r *http.Request, err error) { s.shell.Fail(w, r, err) }
 	s.models = newModelCache(30*time.Second, time.Now, func(ctx context.Context, node, erupt string, as proxy.User) ([]byte, error) {
 		return s.caller.Model(ctx, node, erupt, as)
 	})
 	local := eruptapi.New(eruptapi.Options{
 		Login: a.Login, Sessions: a.Sessions, Users: a.Users, OpenDelegate: a.Delegates.Open, NodeNames: s.cachedNames,
-		TransferEncrypt: s.c.Login.PwdTransferEncrypt, Version: s.version, Fail: fail,
+		TransferEncrypt: s.c.Login.PwdTransferEncrypt, Version: s.version, Fail: s.shell.Fail,
 	})
 	var err error
 	s.proxy, err = proxy.New(proxy.Options{
 		Directory: s.directory, Gate: &gate{sessions: a.Sessions, delegates: a.Delegates, models: s.models},
-		Recorder: &recorder{a.Audit}, Local: local, Fail: fail, Dial: dial,
+		Recorder: &recorder{a.Audit}, Local: local, Fail: s.shell.Fail, Dial: dial,
 		ConnectTimeout: s.c.Proxy.ConnectTimeout, RequestTimeout: s.c.CloudServer.NodeRequestTimeout, MaxUpload: s.c.Proxy.MaxUpload,
 		HeaderPolicy: s.c.Proxy.HeaderPolicy, ExtraHeaders: s.c.Proxy.ExtraHeaders,
-		CookieToken: func(r *http.Request) string { return s.shell.CookieToken(r) },
-		ClientIP:    web.ClientIP, External: externalOrigin, Registerer: s.metrics,
+		CookieToken: s.shell.CookieToken, OwnCookies: []string{s.shell.CookieName()},
+		ClientIP: web.ClientIP, External: externalOrigin, Registerer: s.metrics,
 	})
 	if err != nil {
 		return err

@@ -36,6 +36,9 @@ func newCookieStore(keys [][]byte) (*sessions.CookieStore, error) {
 	return store, nil
 }
 
+// CookieName returns the name of the session cookie.
+func (s *Shell) CookieName() string { return s.o.CookieName }
+
 // CookieToken returns the session token in the request's cookie, empty if there is none of ours. Cookies of the same
 // name that others made, such as a second installation on this host, are passed over (S88).
 func (s *Shell) CookieToken(r *http.Request) string {
