@@ -25,17 +25,13 @@ const (
 	goNodeServer = "EC_TEST_GONODE_SERVER"
 	goNodeAddr   = "EC_TEST_GONODE_ADDR" // host:port to listen on
 	goNodeTrace  = "EC_TEST_GONODE_TRACE"
+	goNodeFiles  = "EC_TEST_GONODE_FILES" // folder of uploads
 )
 
 // runGoNode is the main function of such a process.
 func runGoNode() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	uploads, err := os.MkdirTemp("", "ec-gonode-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(uploads)
 	trace, err := traceTo(os.Getenv(goNodeTrace))
 	if err != nil {
 		return err
@@ -44,7 +40,7 @@ func runGoNode() error {
 	agent, err := nodeagent.New(nodeagent.Config{
 		NodeName: os.Getenv(goNodeName), AccessToken: os.Getenv(goNodeToken),
 		ServerAddresses: []string{os.Getenv(goNodeServer)}, HostAddress: []string{"http://" + os.Getenv(goNodeAddr)},
-		HeartbeatTime: time.Second, UploadDir: uploads, MaxUpload: 4 << 30,
+		HeartbeatTime: time.Second, UploadDir: os.Getenv(goNodeFiles), MaxUpload: 4 << 30,
 		Erupts: []string{"Stream"}, EruptHandler: trace(says(ring, http.HandlerFunc(streams))), LogRing: ring,
 	})
 	if err != nil {
@@ -94,6 +90,11 @@ func says(ring *nodeagent.LogRing, next http.Handler) http.Handler {
 	})
 }
 
+// streamedEvents is how many events a stream has; each is sent only after the client has said that it saw the one before.
+const streamedEvents = 5
+
+var seen = make(chan struct{})
+
 // streams answers what the proxy must pass piece by piece.
 func streams(w http.ResponseWriter, r *http.Request) {
 	switch {
@@ -102,14 +103,22 @@ func streams(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"pageIndex":1,"pageSize":10,"total":30,"totalPage":3,"list":[]}`)
 	case strings.Contains(r.URL.Path, "/operator/events"):
 		w.Header().Set("Content-Type", "text/event-stream")
-		for i := range 5 {
+		for i := range streamedEvents {
 			fmt.Fprintf(w, "data: %d\n\n", i)
 			w.(http.Flusher).Flush()
 			select {
+			case <-seen:
 			case <-r.Context().Done():
 				return
-			case <-time.After(time.Second):
+			case <-time.After(20 * time.Second): // the client has not got it
+				panic(http.ErrAbortHandler)
 			}
+		}
+	case strings.Contains(r.URL.Path, "/operator/seen"):
+		select {
+		case seen <- struct{}{}:
+			_, _ = io.WriteString(w, `{"status":"SUCCESS","success":true,"promptWay":"MESSAGE","message":null,"data":null}`)
+		case <-r.Context().Done():
 		}
 	case strings.Contains(r.URL.Path, "/operator/die"):
 		_, _ = io.WriteString(w, strings.Repeat("x", 64<<10))
@@ -163,12 +172,19 @@ func zeros(w io.Writer, n int64) error {
 // goNode starts an instance; addr is its fixed address, trace a file for the requests it accepted.
 func goNode(t testing.TB, s *server, name, token, addr, trace string) *process {
 	t.Helper()
+	return goNodeIn(t, s, name, token, addr, trace, t.TempDir())
+}
+
+// goNodeIn is goNode with the folder that its uploads lie in.
+func goNodeIn(t testing.TB, s *server, name, token, addr, trace, files string) *process {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := start(t, []string{
 		goNodeName + "=" + name, goNodeToken + "=" + token, goNodeServer + "=" + s.URL, goNodeAddr + "=" + addr, goNodeTrace + "=" + trace,
+		goNodeFiles + "=" + files,
 	}, exe)
 	p.await("node listens on", 20*time.Second)
 	return p

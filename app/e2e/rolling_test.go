@@ -21,6 +21,7 @@ type load struct {
 	done   chan struct{}
 	mu     sync.Mutex
 	sent   int
+	over   int // of those sent, how many were answered or failed
 	began  map[string]time.Time
 	failed map[string]string // number → what happened
 }
@@ -47,10 +48,12 @@ func startLoad(s *server, erupt string) *load {
 			l.began[n] = time.Now()
 			l.mu.Unlock()
 			open.Go(func() {
-				if problem := query(client, s, erupt, n); problem != "" {
-					l.mu.Lock()
+				problem := query(client, s, erupt, n)
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.over++
+				if problem != "" {
 					l.failed[n] = problem
-					l.mu.Unlock()
 				}
 			})
 		}
@@ -88,30 +91,59 @@ func (l *load) end() (int, map[string]string) {
 	return l.sent, l.failed
 }
 
+// answered returns how many requests have come to an end.
+func (l *load) answered() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over
+}
+
 func TestRollingRestart(t *testing.T) { // F16, D20, S52
 	s := serve(t, nil)
 	token := s.node("crm")
 	addrs := []string{freeAddr(t), freeAddr(t)}
+	traces := []string{filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")}
+	served := func(i int) int { return strings.Count(readFile(t, traces[i]), "\n") }
 	nodes := make([]*process, 2)
 	for i, addr := range addrs {
-		nodes[i] = goNode(t, s, "crm", token, addr, "")
+		nodes[i] = goNode(t, s, "crm", token, addr, traces[i])
 	}
 	s.awaitInstances("crm", 2, 20*time.Second)
-	l := startLoad(s, "crm.Customer")
+	l := startLoad(s, "crm.Stream")
 	for round := range 10 {
 		i := round % 2
+		before := l.answered()
 		if code := nodes[i].stop(40 * time.Second); code != 0 {
 			t.Fatalf("round %d: the instance ended with code %d:\n%s", round, code, nodes[i].output())
 		}
-		nodes[i] = goNode(t, s, "crm", token, addrs[i], "")
+		idle := served(i)
+		nodes[i] = goNode(t, s, "crm", token, addrs[i], traces[i])
 		s.awaitInstances("crm", 2, 20*time.Second)
+		eventually(t, 60*time.Second, func() bool { return l.answered() >= before+perRound && served(i) > idle }, func() string {
+			return fmt.Sprintf("round %d: %d requests came to an end, want %d; %d of them at the new instance", round, l.answered()-before, perRound, served(i)-idle)
+		})
 	}
 	sent, failed := l.end()
 	if len(failed) > 0 {
 		t.Errorf("%d of %d requests failed: %v", len(failed), sent, failed)
 	}
-	t.Logf("%d requests, none failed", sent)
+	if sent < 10*perRound || l.over != sent {
+		t.Errorf("%d requests sent, %d came to an end; want all of at least %d", sent, l.over, 10*perRound)
+	}
+	times := map[string]int{}
+	for _, n := range strings.Fields(readFile(t, traces[0]) + readFile(t, traces[1])) {
+		times[n]++
+	}
+	for n := range l.began {
+		if times[n] != 1 {
+			t.Errorf("request %s was served %d times, want once", n, times[n])
+		}
+	}
+	t.Logf("%d requests, %d and %d at the two addresses, none failed", sent, served(0), served(1))
 }
+
+// perRound is how many requests must have been answered while one instance ended and its successor took over.
+const perRound = 50
 
 func TestKilledInstance(t *testing.T) { // F16, A15
 	s := serve(t, nil)

@@ -3,10 +3,14 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,9 +53,10 @@ func (g *growth) end() int64 {
 
 const allowedGrowth = 32 // MiB, F17
 
-func goFleet(t *testing.T) *server {
-	s := serve(t, nil)
-	goNode(t, s, "crm", s.node("crm"), freeAddr(t), "")
+// goFleet is a server with one instance of crm; files is the folder of what was uploaded to that.
+func goFleet(t *testing.T) (s *server, files string) {
+	s, files = serve(t, nil), t.TempDir()
+	goNodeIn(t, s, "crm", s.node("crm"), freeAddr(t), "", files)
 	s.awaitInstances("crm", 1, 20*time.Second)
 	// the first requests make pools and buffers that stay
 	for range 20 {
@@ -59,7 +64,7 @@ func goFleet(t *testing.T) *server {
 			t.Fatal(problem)
 		}
 	}
-	return s
+	return s, files
 }
 
 func (s *server) request(t testing.TB, method, path, erupt string, body io.Reader) *http.Request {
@@ -76,7 +81,7 @@ func (s *server) request(t testing.TB, method, path, erupt string, body io.Reade
 }
 
 func TestGigabyteDown(t *testing.T) { // F17
-	s := goFleet(t)
+	s, _ := goFleet(t)
 	memory := watchMemory(t, s.cmd.Process.Pid)
 	req := s.request(t, http.MethodPost, "/erupt-api/excel/export/crm.Customer", "crm.Customer", tableQuery())
 	req.Header.Set("Content-Type", "application/json")
@@ -100,7 +105,7 @@ func TestGigabyteDown(t *testing.T) { // F17
 }
 
 func TestGigabyteUp(t *testing.T) { // F17
-	s := goFleet(t)
+	s, files := goFleet(t)
 	memory := watchMemory(t, s.cmd.Process.Pid)
 	r, w := io.Pipe()
 	form := multipart.NewWriter(w)
@@ -119,8 +124,15 @@ func TestGigabyteUp(t *testing.T) { // F17
 	}
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), "SUCCESS") {
-		t.Errorf("upload = %d %s, want success", resp.StatusCode, body)
+	var answer struct {
+		Success bool
+		Data    string // where the node has put it
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || resp.StatusCode != http.StatusOK || !answer.Success {
+		t.Fatalf("upload = %d %s, want success", resp.StatusCode, body)
+	}
+	if info, err := os.Stat(filepath.Join(files, filepath.FromSlash(answer.Data))); err != nil || info.Size() != bigBody {
+		t.Errorf("the node's file: %v, %v; want %d bytes", info, err, bigBody)
 	}
 	if mib := memory.end(); mib >= allowedGrowth {
 		t.Errorf("resident memory grew by %d MiB, want less than %d", mib, allowedGrowth)
@@ -130,7 +142,7 @@ func TestGigabyteUp(t *testing.T) { // F17
 }
 
 func TestEventStream(t *testing.T) { // F17, S39
-	s := goFleet(t)
+	s, _ := goFleet(t)
 	resp, err := http.DefaultClient.Do(s.request(t, http.MethodPost, "/erupt-api/data/crm.Stream/operator/events", "crm.Stream", strings.NewReader(`{"ids":[],"param":null}`)))
 	if err != nil {
 		t.Fatal(err)
@@ -139,27 +151,27 @@ func TestEventStream(t *testing.T) { // F17, S39
 	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		t.Fatalf("stream = %d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
-	// The node sends an event a second and then ends: if the first arrives while the stream is still open and each later one
-	// after a pause of its own, nothing was collected on the way.
-	var at []time.Time
+	// The node sends an event only after we told it that the one before arrived: were any collected on the way, neither side
+	// would get on.
+	events := 0
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "data: ") {
-			at = append(at, time.Now())
+		if lines.Text() != fmt.Sprintf("data: %d", events) {
+			continue
+		}
+		events++
+		told, answer := s.call(http.MethodPost, "/erupt-api/data/crm.Stream/operator/seen", map[string]any{"ids": []string{}, "param": nil}, http.Header{"erupt": {"crm.Stream"}})
+		if told.StatusCode != http.StatusOK {
+			t.Fatalf("telling the node = %d %s", told.StatusCode, answer)
 		}
 	}
-	if len(at) != 5 || lines.Err() != nil {
-		t.Fatalf("%d events arrived (%v), want 5", len(at), lines.Err())
-	}
-	for i := 1; i < len(at); i++ {
-		if at[i].Sub(at[i-1]) < 300*time.Millisecond {
-			t.Errorf("events %d and %d arrived together", i-1, i)
-		}
+	if events != streamedEvents || lines.Err() != nil {
+		t.Errorf("%d events arrived, each before the next was sent (%v); want %d", events, lines.Err(), streamedEvents)
 	}
 }
 
 func TestNodeDiesMidBody(t *testing.T) { // F17, S43
-	s := goFleet(t)
+	s, _ := goFleet(t)
 	resp, err := http.DefaultClient.Do(s.request(t, http.MethodPost, "/erupt-api/data/crm.Stream/operator/die", "crm.Stream", strings.NewReader(`{"ids":[],"param":null}`)))
 	if err != nil {
 		return // the transfer broke before the header reached us: an honest failure too
