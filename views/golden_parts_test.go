@@ -164,7 +164,7 @@ func TestGoldenRecordForm(t *testing.T) { // U52
 			{ID: "f-on", Name: "on", Label: "On", Control: "bool", Value: "true", Options: []views.PageOption{{Value: "true", Label: "Yes", On: true}, {Value: "false", Label: "No"}}},
 			{ID: "f-level", Name: "level", Label: "Level", Control: "choice", Options: []views.PageOption{{Value: "V", Label: "VIP", Desc: nasty, On: true}, {Value: "N", Label: "Normal", Disabled: true}}},
 			{ID: "f-via", Name: "via", Label: "Via", Control: "multi", Options: []views.PageOption{{Value: "w", Label: "Web", On: true}, {Value: "t", Label: "Phone"}}},
-			{ID: "f-tags", Name: "tags", Label: "Tags", Control: "tags", Many: []string{"red", nasty}, Free: true},
+			{ID: "f-tags", Name: "tags", Label: "Tags", Control: "tags", Free: true, Options: []views.PageOption{{Value: "red", Label: "red", On: true}, {Value: nasty, Label: nasty}}},
 			{ID: "f-pwd", Name: "pwd", Label: "Secret", Control: "password", Stored: true},
 			{ID: "f-colour", Name: "colour", Label: "Colour", Control: "color", Value: "#ff8800"},
 			{ID: "f-region", Name: "region", Label: "Region", Control: "ref", Ref: views.PageRef{ID: "3", Label: nasty, Open: true, Query: "Be", Total: 2,
