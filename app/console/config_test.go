@@ -21,6 +21,15 @@ func TestSyntaxErrorNamesLineAndColumnAndKeepsTheText(t *testing.T) { // U40
 	if problem.AttrOr("data-line", "") != "4" || problem.AttrOr("data-column", "") != "3" || !includes(problem.Text(), "line 4, column 3") {
 		t.Errorf("problem = %q at %s:%s", problem.Text(), problem.AttrOr("data-line", ""), problem.AttrOr("data-column", ""))
 	}
+	_, okHidden := doc.Find("[data-json-ok]").Attr("hidden")
+	_, badHidden := doc.Find("[data-json-bad]").Attr("hidden")
+	_, locked := doc.Find("[data-testid=review]").Attr("disabled")
+	if where := text1(doc, "[data-json-where]"); !okHidden || badHidden || !locked || where != "Line 4, column 3" {
+		t.Errorf("beside the error: valid hidden %v, bad hidden %v at %q, review locked %v", okHidden, badHidden, where, locked)
+	}
+	if doc.Find("button.nojs[type=submit]").Length() != 1 {
+		t.Error("without scripts a corrected text cannot be sent")
+	}
 	if got := doc.Find("[data-testid=editor]").Text(); strings.TrimPrefix(got, "\n") != strings.ReplaceAll(draft, "\r\n", "\n") {
 		t.Errorf("the text came back as %q", got)
 	}

@@ -58,6 +58,12 @@
     if (box.dataset.ready) return;
     box.dataset.ready = "1";
     const t = $("textarea", box), gutter = $(".gutter", box), card = box.closest(".card");
+    const problem = document.getElementById("config-problem"), refused = problem && t.value;
+    // offset turns the line and column of the server's refusal, which counts characters, into a place in the text.
+    const offset = () => {
+      const all = t.value.split("\n"), line = Number(problem.dataset.line) - 1;
+      return all.slice(0, line).join("\n").length + (line > 0 ? 1 : 0) + [...(all[line] || "")].slice(0, Number(problem.dataset.column) - 1).join("").length;
+    };
     let lines = 0, timer = 0;
     const number = () => {
       const n = t.value.split("\n").length;
@@ -73,7 +79,7 @@
     const check = () => {
       const ok = $("[data-json-ok]", card), bad = $("[data-json-bad]", card), send = $("[data-testid=review]", card);
       if (!ok) return;
-      const err = where(t.value);
+      const err = t.value === refused ? offset() : where(t.value); // the server also refuses what looks well formed here
       ok.hidden = err >= 0; bad.hidden = err < 0;
       if (send) send.disabled = err >= 0;
       if (err >= 0) { const [l, c] = place(t.value, err), w = $("[data-json-where]", bad); w.textContent = w.dataset.text.replace("%l", l).replace("%c", c); bad.onclick = () => { t.focus(); t.setSelectionRange(err, err + 1); }; }
@@ -82,12 +88,7 @@
     t.addEventListener("scroll", () => { gutter.scrollTop = t.scrollTop; }, { passive: true });
     for (const ev of ["click", "keyup", "focus"]) t.addEventListener(ev, at);
     number(); check();
-    const problem = document.getElementById("config-problem");
-    if (problem) {
-      const all = t.value.split("\n"), line = Number(problem.dataset.line) - 1;
-      const pos = all.slice(0, line).join("\n").length + (line > 0 ? 1 : 0) + Number(problem.dataset.column) - 1;
-      t.focus(); t.setSelectionRange(pos, pos + 1);
-    }
+    if (problem) { const pos = offset(); t.focus(); t.setSelectionRange(pos, pos + 1); }
   };
   Object.assign(ec.acts, {
     "json-format": (b) => {
