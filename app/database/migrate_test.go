@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"go.uber.org/goleak"
+
 	"eruptcloud/app/database"
 	"eruptcloud/app/testbed"
 )
@@ -78,7 +80,8 @@ func TestManyProcessesMigrateAtOnce(t *testing.T) {
 func TestMain(m *testing.M) {
 	driver, dsn, child := strings.Cut(os.Getenv("EC_TEST_MIGRATE"), " ")
 	if !child {
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("eruptcloud/app/testbed.start.func1")) // waits for the servers, which live as long as we do
+		return
 	}
 	ctx := context.Background()
 	db, err := database.Open(ctx, database.Options{Driver: driver, DSN: dsn})

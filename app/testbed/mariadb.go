@@ -24,7 +24,6 @@ import (
 type mariaServer struct {
 	user, password string
 	port           int
-	admin          *sql.DB
 }
 
 var sharedMaria struct {
@@ -44,11 +43,11 @@ func MariaDB(t testing.TB) string {
 		t.Fatalf("mariadbd: %v", err)
 	}
 	name := fmt.Sprintf("ec_%d", mariaCalls.Add(1))
-	if _, err := server.admin.Exec("CREATE DATABASE " + name); err != nil {
+	if err := server.exec("CREATE DATABASE " + name); err != nil {
 		t.Fatalf("create database: %v", err)
 	}
 	t.Cleanup(func() {
-		if _, err := server.admin.Exec("DROP DATABASE " + name); err != nil {
+		if err := server.exec("DROP DATABASE " + name); err != nil {
 			t.Errorf("drop database: %v", err)
 		}
 	})
@@ -107,14 +106,18 @@ func (s *mariaServer) run(daemon, dir, data, grants string) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.admin, err = sql.Open("mysql", s.dsn("")+"?timeout=2s"); err != nil {
+	return p.await(func() error { return s.exec("DO 0") })
+}
+
+// exec runs one statement on a connection of its own: a pool that stayed open would look like a leak of the tests.
+func (s *mariaServer) exec(statement string) (err error) {
+	db, err := sql.Open("mysql", s.dsn("")+"?timeout=2s")
+	if err != nil {
 		return err
 	}
-	s.admin.SetConnMaxIdleTime(time.Minute)
-	if err := p.await(s.admin.Ping); err != nil {
-		return errors.Join(err, s.admin.Close())
-	}
-	return nil
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.Exec(statement)
+	return err
 }
 
 // asRoot adds what MariaDB's programs ask of root; as an ordinary user they run as they are.
