@@ -109,11 +109,15 @@ func ParseLogLine(num int64, content string) LogLine {
 	return line
 }
 
-// printable replaces what must not reach a page: invalid bytes and control characters other than tab and line feed.
+// printable replaces what must not reach a page: invalid bytes, control characters other than tab and line feed, and those
+// that turn the direction of writing around, which make a line say what was never logged.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
 			return -1
+		}
+		if r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return utf8.RuneError
 		}
 		return r
 	}, strings.ToValidUTF8(s, "�"))

@@ -22,6 +22,7 @@ func TestParseLogLine(t *testing.T) { // U32
 		"bright and blue":             {"\x1b[92mg\x1b[34mb\x1b[39m", []span{{Class: "ansi-32", Text: "g"}, {Class: "ansi-36", Text: "b"}}, ""},
 		"extended colours are none":   {"\x1b[38;5;196mx\x1b[m", []span{{Text: "x"}}, ""},
 		"cursor and title are taken":  {"a\x1b[2Jb\x1b]0;evil\x07c\x1b(d", []span{{Text: "a"}, {Text: "b"}, {Text: "c"}, {Text: "(d"}}, ""},
+		"turned around":               {"pay \u202e100 to\u2066 me", []span{{Text: "pay �100 to� me"}}, ""},
 		"an escape that never ends":   {"a\x1b[31", []span{{Text: "a"}, {Text: "[31"}}, ""},
 		"control characters go":       {"a\x00b\x08c\u0085d\te", []span{{Text: "abcd\te"}}, ""},
 		"bytes that are no text":      {"a\xffb", []span{{Text: "a\ufffdb"}}, ""},

@@ -93,7 +93,7 @@ func parseField(fm object) Field {
 			f.classic = true
 		}
 		f.Views = append(f.Views, View{
-			Title: o.text("title"), Desc: o.text("desc"), Column: o.text("column"), Template: o.text("template"),
+			Title: o.words("title"), Desc: o.words("desc"), Column: o.text("column"), Template: o.text("template"),
 			Type: o.textOr("type", o.textOr("viewType", "TEXT")), Show: o.flag("show", true), Sortable: o.flag("sortable", false),
 		})
 	}
@@ -114,7 +114,7 @@ func parseField(fm object) Field {
 
 func parseChoice(o object) Choice {
 	return Choice{
-		Value: o.text("value"), Label: o.textOr("label", o.text("value")), Desc: o.text("desc"), Color: o.text("color"),
+		Value: o.text("value"), Label: Printable(o.textOr("label", o.text("value"))), Desc: o.words("desc"), Color: o.text("color"),
 		Disabled: o.flag("disable", false),
 	}
 }
@@ -122,7 +122,7 @@ func parseChoice(o object) Choice {
 func parseEdit(o object) Edit {
 	readOnly, search := o.obj("readOnly"), o.obj("search")
 	e := Edit{
-		Title: o.text("title"), Desc: o.text("desc"), Type: o.textOr("type", "INPUT"), PlaceHolder: o.text("placeHolder"),
+		Title: o.words("title"), Desc: o.words("desc"), Type: o.textOr("type", "INPUT"), PlaceHolder: o.words("placeHolder"),
 		Required: o.flag("notNull", false), Show: o.flag("show", true),
 		ReadOnlyAdd: readOnly.flag("add", false), ReadOnlyEdit: readOnly.flag("edit", false),
 		Search: Search{

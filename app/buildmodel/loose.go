@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // object is a decoded JSON object of unknown shape. Its getters give a default for a key that is missing or of another
@@ -43,6 +44,22 @@ func (o object) list(key string) []any {
 
 // text returns strings, numbers and booleans as text, everything else as "".
 func (o object) text(key string) string { return scalar(o[key]) }
+
+// words returns text that is only shown.
+func (o object) words(key string) string { return Printable(o.text(key)) }
+
+// Printable replaces in a text what would do something on a screen beside being read: control characters but tab and line
+// end, and those that turn the direction of writing around for everything that follows.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t', r == '\n', r == '\r':
+		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
 
 func (o object) textOr(key, otherwise string) string {
 	if t := o.text(key); t != "" {

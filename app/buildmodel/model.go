@@ -144,7 +144,7 @@ func parseModel(em object) *Model {
 	ej := em.obj("eruptJson")
 	tree, link, layout := ej.obj("tree"), ej.obj("linkTree"), ej.obj("layout")
 	m := &Model{
-		Name: em.text("eruptName"), Title: ej.text("name"), Desc: ej.text("desc"), Key: ej.textOr("primaryKeyCol", "id"),
+		Name: em.text("eruptName"), Title: ej.text("name"), Desc: ej.words("desc"), Key: ej.textOr("primaryKeyCol", "id"),
 		Tree: Tree{
 			ID: tree.textOr("id", "id"), Label: tree.textOr("label", "name"), Parent: tree.text("pid"),
 			Expand: tree.whole("expandLevel", 999),
@@ -171,14 +171,14 @@ func parseModel(em object) *Model {
 	}
 	for _, v := range ej.list("drills") {
 		d := asObject(v)
-		m.Drills = append(m.Drills, Drill{Code: d.text("code"), Title: d.text("title"), Target: d.obj("link").text("linkErupt")})
+		m.Drills = append(m.Drills, Drill{Code: d.text("code"), Title: d.words("title"), Target: d.obj("link").text("linkErupt")})
 	}
 	return m
 }
 
 func parseOperation(o object) Operation {
 	op := Operation{
-		Code: o.text("code"), Title: o.text("title"), Tip: o.text("tip"), Hint: o.text("callHint"),
+		Code: o.text("code"), Title: o.words("title"), Tip: o.words("tip"), Hint: o.words("callHint"),
 		Mode: o.textOr("mode", "MULTI"), Type: o.textOr("type", "ERUPT"), IfExpr: o.text("ifExpr"),
 		Hide: o.text("ifExprBehavior") == "HIDE", Fold: o.flag("fold", false), Class: o.text("eruptClass"),
 	}

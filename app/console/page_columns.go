@@ -57,11 +57,14 @@ func isNumeric(col buildmodel.Column) bool {
 // cellView turns a value into what the template draws.
 func cellView(cell buildmodel.Cell) views.PageCell {
 	out := views.PageCell{
-		Kind: string(cell.Kind), Text: cell.Text, Items: cell.Items, Color: cell.Color, URL: cell.URL, Yes: cell.Yes,
+		Kind: string(cell.Kind), Text: buildmodel.Printable(cell.Text), Color: cell.Color, URL: cell.URL, Yes: cell.Yes,
 		End: cell.Kind == buildmodel.KindNumber,
 	}
+	for _, item := range cell.Items {
+		out.Items = append(out.Items, buildmodel.Printable(item))
+	}
 	if cell.Raw != cell.Text {
-		out.Exact = cell.Raw
+		out.Exact = buildmodel.Printable(cell.Raw)
 	}
 	return out
 }

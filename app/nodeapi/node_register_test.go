@@ -171,6 +171,8 @@ func TestUnreadableRegistrations(t *testing.T) { // F18
 		"instance id of 256":       {registration(`kQzTbW`, long), 413, "instanceId: more than 255 characters"},
 		"control characters":       {registration(`kQzTbW`, `a\u0000b`), 400, "instanceId holds control characters"},
 		"line break in a name":     {registration(`Customer`, `a\r\nX: y`), 400, "erupts holds control characters"},
+		"writing turned around":    {registration(`Customer`, `a\u202eb`), 400, "erupts holds control characters"},
+		"control in a resource":    {registration(`"erupts"`, `"resources":{"fl\u0007ow":[]},"erupts"`), 400, "resources holds control characters"},
 		"resources of 65 KiB":      {registration(`"erupts"`, `"resources":{"flow":["`+strings.Repeat("a", 65<<10)+`"]},"erupts"`), 413, "resources: more than 65536 bytes"},
 		"foreign field of 257 KiB": {registration(`"erupts"`, `"novel":"`+strings.Repeat("a", 257<<10)+`","erupts"`), 413, "unknown fields"},
 		"body over 1 MiB":          {registration(`"erupts"`, `"novel":"`+strings.Repeat("a", 1<<20)+`","erupts"`), 413, "larger than 1048576 bytes"},

@@ -97,8 +97,8 @@ func checkInfo(in wire.NodeInfo) error {
 func checkExtra(in wire.NodeInfo) error {
 	for name, values := range in.Resources {
 		for _, v := range append([]string{name}, values...) {
-			if utf8.RuneCountInString(v) > maxName {
-				return tooLarge("resources", "%d characters a name", maxName)
+			if err := checkText("resources", v); err != nil {
+				return err
 			}
 		}
 	}
@@ -111,15 +111,20 @@ func checkExtra(in wire.NodeInfo) error {
 	return nil
 }
 
-// checkText refuses names that are too long or hold control characters, which end up in logs, keys and headers.
+// checkText refuses names that are too long or hold control characters, which end up in logs, keys and headers, or those
+// that turn the direction of writing around, which make a name look like another.
 func checkText(field, value string) error {
 	if utf8.RuneCountInString(value) > maxName {
 		return tooLarge(field, "%d characters", maxName)
 	}
-	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if strings.ContainsFunc(value, isControl) {
 		return wrong(field, "holds control characters")
 	}
 	return nil
+}
+
+func isControl(r rune) bool {
+	return r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
 func wrong(field, what string) *fault.Error {
