@@ -23,6 +23,7 @@ func (s *Server) openStores() (stores, error) {
 	if s.c.Embedded() {
 		solo := cluster.NewSolo(id)
 		s.member, s.bus = solo, solo
+		cluster.Observe(s.metrics, solo)
 		return stores{leases: memstore.New(time.Now)}, nil
 	}
 	client, err := redisstore.Open(s.c.Redis.URL)
@@ -33,6 +34,7 @@ func (s *Server) openStores() (stores, error) {
 	prefix := s.c.CloudServer.CloudNameSpace
 	replicas := cluster.NewRedis(client, prefix, id)
 	s.member, s.bus = replicas, replicas
+	cluster.Observe(s.metrics, replicas)
 	s.parts = append(s.parts, part{"presence", replicas.Run})
 	var share func(string) string
 	if s.c.CloudServer.ShareNamespace {

@@ -31,6 +31,12 @@ func NewSolo(id string) *Solo { return &Solo{id: id, topics: map[string][]*queue
 // ID implements Member.
 func (s *Solo) ID() string { return s.id }
 
+// Leads reports that it leads.
+func (s *Solo) Leads() bool { return true }
+
+// Replicas returns its own id.
+func (s *Solo) Replicas() []string { return []string{s.id} }
+
 // Owns implements Member.
 func (s *Solo) Owns(string) bool { return true }
 
