@@ -17,6 +17,29 @@ import (
 	"eruptcloud/app/testbed"
 )
 
+// nginx puts a proxy before the server, below the prefix, and leads s to it. It returns the certificate that the proxy shows.
+func nginx(t *testing.T, s *server, location string, secure bool) *x509.CertPool {
+	t.Helper()
+	dir := t.TempDir()
+	addr := freeAddr(t)
+	listen, scheme := addr, "http"
+	var roots *x509.CertPool
+	if secure {
+		roots = certificate(t, dir)
+		listen, scheme = addr+" ssl; ssl_certificate "+dir+"/cert.pem; ssl_certificate_key "+dir+"/key.pem", "https"
+	}
+	runNginx(t, dir, fmt.Sprintf("listen %s; location %s/ { %s }", listen, prefix, location))
+	eventually(t, patience, func() bool {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	}, func() string { return "nginx does not listen" })
+	s.URL = scheme + "://" + addr + prefix
+	return roots
+}
+
 // runNginx runs one nginx process with a server block, everything that it writes inside dir.
 func runNginx(t *testing.T, dir, block string) {
 	t.Helper()
