@@ -50,6 +50,7 @@ var navEntries = []navEntry{
 	{AreaPages, "/console/pages", "layout.nav.pages", nil},
 	{AreaAdmin, "/console/users", "layout.nav.admin", []string{"EruptUser"}},
 	{AreaAdmin, "/console/roles", "layout.nav.admin", []string{"EruptRole"}},
+	{AreaAdmin, "/console/menus", "layout.nav.admin", []string{"EruptMenu"}},
 	{AreaAdmin, "/console/audit", "layout.nav.admin", []string{"EruptOperateLog"}},
 }
 

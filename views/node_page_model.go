@@ -99,7 +99,10 @@ type NodeFacts struct {
 }
 
 // PageLink is a page that a node hosts. Path is empty if the viewer may not open it.
-type PageLink struct{ Erupt, Path string }
+type PageLink struct {
+	Erupt, Path string
+	Offer       PageOffer
+}
 
 // NodePages is the tab of a node's pages.
 type NodePages struct {

@@ -63,6 +63,13 @@ type PageEntry struct {
 	Full, Title string
 	Tree        bool
 	Current     bool
+	Offer       PageOffer
+}
+
+// PageOffer says what a page has to do with menus: only a page that has one can be granted to a role.
+type PageOffer struct {
+	Menu string // code of its menu, for viewers who may open it
+	Can  bool   // it has none and the viewer may make one
 }
 
 // PageMenuModel is the menu of all nodes' pages.
@@ -74,6 +81,7 @@ type PageMenuModel struct {
 	More                   int    // matching nodes that are not listed
 	DownNode               string // one of those that are down
 	Admin                  bool
+	Said                   string
 }
 
 // PageHead is what table, tree and record of a page have in common.

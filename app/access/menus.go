@@ -44,6 +44,7 @@ type MenuPatch struct {
 	Name, Type, Value, Parent, Icon, Param *string
 	Status                                 *MenuStatus
 	Sort                                   *int
+	NoSort                                 bool // takes the number away
 	By                                     Actor
 }
 
@@ -124,8 +125,8 @@ func (m *Menus) Update(ctx context.Context, code string, p MenuPatch) (Menu, err
 	if err := checkMenu(after); err != nil {
 		return Menu{}, err
 	}
-	if p.Value != nil && !p.By.Admin && permissionKey(*p.Value) != permissionKey(before.Value) {
-		if err := m.mayRename(ctx, p.By, *p.Value); err != nil {
+	if !p.By.Admin {
+		if err := m.mayChange(ctx, p.By, before, after); err != nil {
 			return Menu{}, err
 		}
 	}
@@ -142,7 +143,9 @@ func (m *Menus) Update(ctx context.Context, code string, p MenuPatch) (Menu, err
 		if p.Status != nil {
 			change.SetStatus(int(*p.Status))
 		}
-		if p.Sort != nil {
+		if p.NoSort {
+			change.ClearSort()
+		} else if p.Sort != nil {
 			change.SetSort(*p.Sort)
 		}
 		if n, err := change.Save(ctx); err != nil {
@@ -178,18 +181,6 @@ func (m Menu) patched(p MenuPatch) NewMenu {
 		n.Status = *p.Status
 	}
 	return n
-}
-
-// mayRename refuses a value that by does not hold: who may edit menus could otherwise turn one that he has into any right.
-func (m *Menus) mayRename(ctx context.Context, by Actor, value string) error {
-	s, err := m.people.session(ctx, by.Account)
-	if err != nil {
-		return actorUnknown(by, err)
-	}
-	if !s.Holds(permissionKey(value)) {
-		return fault.New(fault.Forbidden, "you can only give a menu a value that you hold yourself").Field("value", "you do not hold it")
-	}
-	return nil
 }
 
 // place moves a menu below another one, or to the top; not below itself.

@@ -88,6 +88,11 @@ type Roles interface {
 // Menus are the menus and permissions (access.Menus).
 type Menus interface {
 	All(ctx context.Context) ([]access.Menu, error)
+	ByCode(ctx context.Context, code string) (access.Menu, error)
+	Create(ctx context.Context, n access.NewMenu) (access.Menu, error)
+	Update(ctx context.Context, code string, p access.MenuPatch) (access.Menu, error)
+	Delete(ctx context.Context, code string) error
+	Offer(ctx context.Context, p access.Page) (m access.Menu, added bool, err error)
 }
 
 // Login checks passwords (access.Login).

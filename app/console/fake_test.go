@@ -375,6 +375,44 @@ func (f fakeRoles) Delete(context.Context, string) error { return f.fail }
 type fakeMenus struct{ *world }
 
 func (f fakeMenus) All(context.Context) ([]access.Menu, error) { return f.menus, nil }
+func (f fakeMenus) ByCode(_ context.Context, code string) (access.Menu, error) {
+	i := slices.IndexFunc(f.menus, func(m access.Menu) bool { return m.Code == code })
+	if i < 0 {
+		return access.Menu{}, fault.New(fault.NotFound, "no menu has the code %q", code)
+	}
+	return f.menus[i], nil
+}
+
+func (f fakeMenus) Create(_ context.Context, n access.NewMenu) (access.Menu, error) {
+	if f.fail != nil {
+		return access.Menu{}, f.fail
+	}
+	m := access.Menu{ID: int64(len(f.menus) + 100), Code: n.Code, Name: n.Name, Type: n.Type, Value: n.Value, ParentCode: n.Parent, Status: n.Status, Sort: n.Sort, Icon: n.Icon}
+	f.world.menus = append(f.menus, m)
+	return m, nil
+}
+
+func (f fakeMenus) Update(_ context.Context, code string, p access.MenuPatch) (access.Menu, error) {
+	i := slices.IndexFunc(f.menus, func(m access.Menu) bool { return m.Code == code })
+	if f.fail != nil || i < 0 {
+		return access.Menu{}, f.fail
+	}
+	m := &f.menus[i]
+	m.Name, m.Type, m.Value, m.ParentCode, m.Icon, m.Status, m.Sort = *p.Name, *p.Type, *p.Value, *p.Parent, *p.Icon, *p.Status, p.Sort
+	return *m, nil
+}
+
+func (f fakeMenus) Delete(_ context.Context, code string) error {
+	if f.fail == nil {
+		f.world.menus = slices.DeleteFunc(f.menus, func(m access.Menu) bool { return m.Code == code })
+	}
+	return f.fail
+}
+
+func (f fakeMenus) Offer(ctx context.Context, p access.Page) (access.Menu, bool, error) {
+	m, err := f.Create(ctx, access.NewMenu{Code: p.Node + "." + p.Erupt, Name: p.Title, Type: "table", Value: p.Node + "." + p.Erupt, Status: access.MenuOpen})
+	return m, err == nil, err
+}
 
 type fakeLogin struct{ *world }
 

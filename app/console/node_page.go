@@ -72,6 +72,11 @@ func (p *pages) nodePages(c *gin.Context) error {
 		NodeHead: n.head, Modules: n.state.modules(),
 		Links: pageLinks(c, n.state.node.Name, erupts[:min(len(erupts), maxListedPages)]),
 	}
+	if p.Pages != nil {
+		if err := p.offerLinks(c, n.state.node.Name, m.Links); err != nil {
+			return err
+		}
+	}
 	return web.Render(c, views.NodePagesPage(m), views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
 }
 

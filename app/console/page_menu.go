@@ -46,6 +46,10 @@ func (v *nodeViews) menu(c *gin.Context) error {
 		m.More = len(m.Nodes) - maxMenuNodes
 		m.Nodes = m.Nodes[:maxMenuNodes]
 	}
+	if err := offerable(c, v.menus, m.Nodes); err != nil {
+		return err
+	}
+	m.Said = said(c)
 	return web.Render(c, views.PageMenu(m), views.PageMenuFragment)
 }
 

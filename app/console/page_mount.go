@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/buildmodel"
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/registry"
@@ -43,6 +44,8 @@ type nodeViews struct {
 	nodes  pageNodes
 	view   pageView
 	holds  pageHolds
+	menus  Menus
+	audit  func(c *gin.Context, action, subject string, err error) error // the audit trail
 	now    func() time.Time
 	once   *onceBook
 
@@ -55,7 +58,8 @@ type nodeViews struct {
 // in the address, so the routes themselves ask only for a session.
 func (p *pages) mountPages(root *gin.RouterGroup) {
 	v := &nodeViews{
-		shell: p.shell, caller: p.Pages, nodes: p.Nodes, view: p.Registry, holds: p.Holds, now: p.Now,
+		shell: p.shell, caller: p.Pages, nodes: p.Nodes, view: p.Registry, holds: p.Holds, menus: p.Menus,
+		audit: p.record, now: p.Now,
 		once: newOnceBook(p.Now), days: map[string]map[string]buildmodel.DayForm{}, titles: map[string]string{},
 	}
 	p.route(root, http.MethodGet, "/pages", v.menu)
@@ -66,6 +70,7 @@ func (p *pages) mountPages(root *gin.RouterGroup) {
 	p.route(root, http.MethodGet, "/pages/:page/new", v.newRecord)
 	p.route(root, http.MethodPost, "/pages/:page/new", v.saveRecord)
 	p.route(root, http.MethodPost, "/pages/:page/delete", v.deleteRecords)
+	p.route(root, http.MethodPost, "/pages/:page/offer", v.offer, access.CodeMenus+"@ADD")
 }
 
 // call fills in what every call to a node carries: the session, the viewer's language, and who asks for the record.

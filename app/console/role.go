@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -127,46 +126,12 @@ func (p *pages) roleForm(c *gin.Context, m views.RoleForm, given []string, refus
 
 // menuChoices lists all menus as a tree, each before those below it.
 func menuChoices(menus []access.Menu, given []string) []views.MenuChoice {
-	byParent := map[int64][]access.Menu{}
-	known := map[int64]bool{}
-	for _, m := range menus {
-		known[m.ID] = true
-	}
-	for _, m := range menus {
-		parent := m.Parent
-		if !known[parent] {
-			parent = 0
-		}
-		byParent[parent] = append(byParent[parent], m)
-	}
 	var out []views.MenuChoice
-	done := map[int64]bool{}
-	var walk func(parent int64, depth int)
-	walk = func(parent int64, depth int) {
-		own := byParent[parent]
-		slices.SortStableFunc(own, func(a, b access.Menu) int {
-			return cmp.Or(cmp.Compare(sortOf(a), sortOf(b)), cmp.Compare(a.ID, b.ID))
+	for _, m := range menuTree(menus) {
+		out = append(out, views.MenuChoice{
+			Code: m.Code, Name: m.Name, Value: m.Value, Depth: m.depth, On: slices.Contains(given, m.Code),
+			Button: isRight(m.Menu), Disabled: m.Status == access.MenuDisabled,
 		})
-		for _, m := range own {
-			if done[m.ID] {
-				continue
-			}
-			done[m.ID] = true
-			out = append(out, views.MenuChoice{
-				Code: m.Code, Name: m.Name, Value: m.Value, Depth: depth, On: slices.Contains(given, m.Code),
-				Button: m.Type == "button" || m.Type == "api", Disabled: m.Status == access.MenuDisabled,
-			})
-			walk(m.ID, depth+1)
-		}
 	}
-	walk(0, 0)
 	return out
-}
-
-// sortOf puts menus without a number last.
-func sortOf(m access.Menu) int {
-	if m.Sort == nil {
-		return 1 << 30
-	}
-	return *m.Sort
 }

@@ -15,7 +15,7 @@ import (
 
 // mountAccess adds the pages that say who may do what.
 func (p *pages) mountAccess(root *gin.RouterGroup) {
-	const users, roles = access.CodeUsers, access.CodeRoles
+	const users, roles, menus = access.CodeUsers, access.CodeRoles, access.CodeMenus
 	p.route(root, http.MethodGet, "/users", p.listUsers, users)
 	p.route(root, http.MethodGet, "/users/new", p.newUser, users+"@ADD")
 	p.form(root, http.MethodPost, "/users", p.createUser, users+"@ADD")
@@ -29,6 +29,12 @@ func (p *pages) mountAccess(root *gin.RouterGroup) {
 	p.route(root, http.MethodGet, "/roles/:role", p.editRole, roles)
 	p.form(root, http.MethodPut, "/roles/:role", p.saveRole, roles+"@EDIT")
 	p.form(root, http.MethodPost, "/roles/:role/delete", p.deleteRole, roles+"@DELETE")
+	p.route(root, http.MethodGet, "/menus", p.listMenus, menus)
+	p.route(root, http.MethodGet, "/menus/new", p.newMenu, menus+"@ADD")
+	p.form(root, http.MethodPost, "/menus", p.createMenu, menus+"@ADD")
+	p.route(root, http.MethodGet, "/menus/:menu", p.editMenu, menus)
+	p.form(root, http.MethodPut, "/menus/:menu", p.saveMenu, menus+"@EDIT")
+	p.form(root, http.MethodPost, "/menus/:menu/delete", p.deleteMenu, menus+"@DELETE")
 	p.route(root, http.MethodGet, "/audit", p.listAudit, access.CodeAudit)
 }
 

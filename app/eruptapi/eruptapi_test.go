@@ -309,6 +309,33 @@ func TestMenu(t *testing.T) {
 	}
 }
 
+// TestMenuLeavesOutWhatIsNowhere: erupt's own classes have no page on this server, only nodes' and the console's have.
+func TestMenuLeavesOutWhatIsNowhere(t *testing.T) {
+	p := newPeople(t)
+	s := p.sessions["lin-token"]
+	s.Menus = nil
+	for i, value := range []string{"EruptOrg", "EruptPost", "EruptDict", "EruptOpenApi", "EruptOnline", "EruptLoginLog"} {
+		id := int64(10 + 2*i)
+		s.Menus = append(s.Menus, access.Menu{ID: id, Code: value, Name: value, Type: "table", Value: value, Parent: 1},
+			access.Menu{ID: id + 1, Code: value + "@ADD", Name: "ADD", Type: "button", Value: value + "@ADD", Parent: id})
+	}
+	s.Menus = append(s.Menus, access.Menu{ID: 90, Code: "erupt-log", Name: "Log", Type: "tpl", Value: "erupt-log", Parent: 1},
+		access.Menu{ID: 1, Code: "folder", Name: "Folder"},
+		access.Menu{ID: 91, Code: "EruptMenu", Name: "Menus", Type: "tree", Value: "EruptMenu", Parent: 1},
+		access.Menu{ID: 92, Code: "docs", Name: "Docs", Type: "link", Value: "https", Parent: 10}, // below one that is left out
+		access.Menu{ID: 93, Code: "t", Name: "T", Type: "tpl", Value: "Page.html?_node=shop"},
+		access.Menu{ID: 94, Code: "r", Name: "R", Type: "tree", Value: "shop.Region", Parent: 1})
+	p.sessions["lin-token"] = s
+	const want = `[{"id":1,"code":"folder","name":"Folder","type":null,"value":null,"icon":null,"pid":null},` +
+		`{"id":91,"code":"EruptMenu","name":"Menus","type":"newWindow","value":"/fleet/console/menus","icon":null,"pid":1},` +
+		`{"id":92,"code":"docs","name":"Docs","type":"link","value":"https","icon":null,"pid":1},` +
+		`{"id":93,"code":"t","name":"T","type":"tpl","value":"Page.html?_node=shop","icon":null,"pid":null},` +
+		`{"id":94,"code":"r","name":"R","type":"tree","value":"shop.Region","icon":null,"pid":1}]`
+	if w := p.do("GET", "/fleet/erupt-api/menu", "", "token", "lin-token"); w.Code != 200 || w.Body.String() != want {
+		t.Errorf("answered %d %s,\nwant %s", w.Code, w.Body, want)
+	}
+}
+
 func TestPermission(t *testing.T) { // A29, erupt-wire 1.7
 	tests := map[string]struct{ code, token, want string }{
 		"held":                      {"shop.Customer", "lin-token", "true"},

@@ -74,24 +74,65 @@ type menuItem struct {
 	PID   *int64  `json:"pid"`
 }
 
-// menu handles GET /erupt-api/menu. The server's own pages have no build model here: they appear as links into the console.
+// menu handles GET /erupt-api/menu. The server's own pages have no build model here: they appear as links into the console,
+// and those of erupt's pages that this server does not have are left out with their buttons.
 func (a *API) menu(w http.ResponseWriter, r *http.Request) error {
 	in, err := a.session(r)
 	if err != nil {
 		return err
 	}
+	absent := map[int64]access.Menu{}
+	for _, m := range in.Menus {
+		if a.nowhere(m) {
+			absent[m.ID] = m
+		}
+	}
 	items := make([]menuItem, 0, len(in.Menus))
 	for _, m := range in.Menus {
-		item := menuItem{ID: m.ID, Code: m.Code, Name: m.Name, Type: orNil(m.Type), Value: orNil(m.Value), Icon: orNil(m.Icon)}
-		if m.Parent != 0 {
-			item.PID = &m.Parent
+		_, left := absent[m.ID]
+		_, below := absent[m.Parent]
+		if left || below && isButton(m) {
+			continue
 		}
-		if page, ok := a.o.Pages[m.Value]; ok && m.Type != "button" && m.Type != "api" {
+		item := menuItem{ID: m.ID, Code: m.Code, Name: m.Name, Type: orNil(m.Type), Value: orNil(m.Value), Icon: orNil(m.Icon)}
+		if parent := above(absent, m.Parent); parent != 0 {
+			item.PID = &parent
+		}
+		if page, ok := a.o.Pages[m.Value]; ok && !isButton(m) {
 			item.Type, item.Value = orNil("newWindow"), orNil(web.Base(r)+page)
 		}
 		items = append(items, item)
 	}
 	return writeJSON(w, items)
+}
+
+// nowhere reports whether a menu names a page that neither a node nor this server has: the former have a dot in the value.
+func (a *API) nowhere(m access.Menu) bool {
+	value, _, _ := strings.Cut(m.Value, "?")
+	if _, ours := a.o.Pages[m.Value]; ours {
+		return false
+	}
+	switch m.Type {
+	case access.TypeTable, access.TypeTree, "form":
+		return !strings.Contains(value, ".")
+	case "tpl":
+		return value == "erupt-log" // erupt's own log of the server; nodes' templates carry the node beside
+	}
+	return false
+}
+
+func isButton(m access.Menu) bool { return m.Type == access.TypeButton || m.Type == "api" }
+
+// above is the nearest menu, from id upwards, that was not left out.
+func above(absent map[int64]access.Menu, id int64) int64 {
+	for range len(absent) + 1 { // menus may lie in a circle
+		m, left := absent[id]
+		if !left {
+			return id
+		}
+		id = m.Parent
+	}
+	return 0
 }
 
 // permission handles GET /erupt-api/erupt-permission/:code, for users and for nodes on behalf of one: whether the code is

@@ -122,6 +122,7 @@ func examples() []example {
 		}
 		all = append(all, example{"DELETE " + item, list + "/" + id, "", 204})
 	}
+	const holds = "/api/v1/nodes/{nodeName}/holds"
 	const instances, instance = "/api/v1/nodes/{nodeName}/instances", "/api/v1/nodes/{nodeName}/instances/{instanceId}"
 	all = append(all,
 		example{"GET /api/v1/openapi.json", "/api/v1/openapi.json", "", 200},
@@ -134,6 +135,11 @@ func examples() []example {
 		example{"GET " + instances, "/api/v1/nodes/orders/instances", "", 200}, // with a hold
 		example{"DELETE " + instance + "/hold", "/api/v1/nodes/orders/instances/i1/hold", "", 204},
 		example{"DELETE " + instance + "/hold", "/api/v1/nodes/orders/instances/i1/hold", "", 404},
+		example{"PUT " + instance + "/hold", "/api/v1/nodes/orders/instances/i1/hold", `{}`, 200},
+		example{"GET " + holds, "/api/v1/nodes/orders/holds", "", 200}, example{"GET " + holds, "/api/v1/nodes/nosuch/holds", "", 404},
+		example{"GET " + holds, "/api/v1/nodes/orders/holds?page=0", "", 400}, example{"DELETE " + holds, "/api/v1/nodes/orders/holds", "", 400},
+		example{"DELETE " + holds, "/api/v1/nodes/orders/holds?location=http://10.0.0.1:8080", "", 204},
+		example{"DELETE " + holds, "/api/v1/nodes/orders/holds?location=http://10.0.0.1:8080", "", 404},
 		example{"DELETE " + instance, "/api/v1/nodes/orders/instances/i1", "", 204},
 		example{"DELETE " + instance, "/api/v1/nodes/orders/instances/i1", "", 404},
 	)
@@ -141,6 +147,7 @@ func examples() []example {
 	crud("groups", "code", "de", `{"code":"fr","parent":"eu"}`, `{"code":"fr"}`, `{"name":"X","parent":null}`, false, true)
 	crud("users", "account", "lin", `{"account":"new","password":"long enough","roles":["clerk"]}`, `{"account":"new","password":"long enough"}`, `{"name":"X"}`, true, true)
 	crud("roles", "code", "clerk", `{"code":"new","menus":["m1"]}`, `{"code":"new"}`, `{"sort":5}`, true, true)
+	crud("menus", "code", "page", `{"code":"new","name":"New","type":"table","value":"orders.New","parent":"page","status":"hidden","sort":3,"icon":"fa fa-user"}`, `{"code":"new","name":"N"}`, `{"name":"X","parent":null,"status":"open"}`, false, true)
 	return all
 }
 
@@ -174,6 +181,9 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 			continue
 		}
 		target := strings.NewReplacer("{nodeName}", "orders", "{instanceId}", "i1", "{code}", "stuck", "{account}", "stuck").Replace(o.path)
+		if o.method == "DELETE" && strings.HasSuffix(target, "/holds") {
+			target += "?location=x"
+		}
 		check(o, target, "", "", 401)
 		check(o, target, "", "poor", 403)
 		body := ""
@@ -181,7 +191,7 @@ func TestAnswersAreAsDocumented(t *testing.T) {
 			body = map[string]string{"POST": `{"nodeName":"x"}`, "PATCH": `{"name":"x"}`, "PUT": `{}`}[o.method]
 		}
 		if o.method == "POST" && o.path != "/api/v1/nodes" {
-			body = map[string]string{"groups": `{"code":"x"}`, "users": `{"account":"x","password":"long enough"}`, "roles": `{"code":"x"}`}[o.path[len("/api/v1/"):]]
+			body = map[string]string{"groups": `{"code":"x"}`, "users": `{"account":"x","password":"long enough"}`, "roles": `{"code":"x"}`, "menus": `{"code":"x","name":"X"}`}[o.path[len("/api/v1/"):]]
 		}
 		w.broken = fault.New(fault.Unavailable, "the database does not answer")
 		check(o, target, body, "root", 503)

@@ -114,7 +114,7 @@ func (a *api) createNode(c *gin.Context) error {
 		Enabled: in.Enabled == nil || *in.Enabled, By: actor(c).Account,
 	})
 	in.AccessToken = "" // not for the trail
-	if err := a.audit(c, "node.create", in.NodeName, in, err); err != nil {
+	if err := a.audit(c, "node.create", in.NodeName, in, named(err, nodeFields)); err != nil {
 		return err
 	}
 	out := a.nodesOf([]fleet.Node{n})[0]
@@ -134,7 +134,7 @@ func (a *api) patchNode(c *gin.Context) error {
 	n, err := a.o.Nodes.Update(c.Request.Context(), name, fleet.NodePatch{
 		Display: in.Name, Group: in.Group.pointer(), Enabled: in.Enabled, By: actor(c).Account,
 	})
-	if err := a.audit(c, "node.update", name, in, err); err != nil {
+	if err := a.audit(c, "node.update", name, in, named(err, nodeFields)); err != nil {
 		return err
 	}
 	return answer(c, 200, a.nodesOf([]fleet.Node{n})[0])

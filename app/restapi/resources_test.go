@@ -315,6 +315,29 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+func TestMenus(t *testing.T) {
+	w := newWorld(t)
+	res := w.do("POST", "/api/v1/menus", `{"code":"orders.Customer","name":"Customers","type":"table","value":"orders.Customer"}`, "root")
+	if res.Code != 201 || res.Header().Get("Location") != "/fleet/api/v1/menus/orders.Customer" || w.menus["orders.Customer"].Status != access.MenuOpen {
+		t.Errorf("answered %d, Location %q: %+v", res.Code, res.Header().Get("Location"), w.menus["orders.Customer"])
+	}
+	const want = `{"code":"page","name":"Page","type":"table","value":"orders.Page","parent":"stuck","status":"hidden","sort":null,"icon":null}`
+	if res := w.do("GET", "/api/v1/menus/page", "", "root"); res.Code != 200 || res.Body.String() != want {
+		t.Errorf("answered %d %s, want %s", res.Code, res.Body, want)
+	}
+	if res := w.do("PATCH", "/api/v1/menus/page", `{"parent":null,"status":"disabled"}`, "root"); res.Code != 200 || w.menus["page"].ParentCode != "" || w.menus["page"].Status != access.MenuDisabled {
+		t.Errorf("answered %d %s", res.Code, res.Body)
+	}
+	for _, body := range []string{`{"status":"odd"}`, `{"status":1}`, `{"code":"x"}`} {
+		if res := w.do("PATCH", "/api/v1/menus/page", body, "root"); res.Code != 400 || !strings.Contains(res.Body.String(), `"message"`) {
+			t.Errorf("%s answered %d %s, want 400", body, res.Code, res.Body)
+		}
+	}
+	if by := w.actors[0]; by != (access.Actor{Account: "erupt", Admin: true}) {
+		t.Errorf("changed in the name of %+v", by)
+	}
+}
+
 // TestRights: the same codes as the pages, each for its own calls and no other (F4).
 func TestRights(t *testing.T) {
 	calls := map[string]string{ // call → the one code that opens it
@@ -322,12 +345,15 @@ func TestRights(t *testing.T) {
 		"PATCH /api/v1/nodes/orders": "CloudNode@EDIT", "DELETE /api/v1/nodes/orders": "CloudNode@DELETE", "GET /api/v1/nodes/orders/instances": "CloudNode",
 		"DELETE /api/v1/nodes/orders/instances/i1": "cloud_node_manager_permission", "PUT /api/v1/nodes/orders/instances/i1/hold": "cloud_node_manager_permission",
 		"DELETE /api/v1/nodes/orders/instances/i1/hold": "cloud_node_manager_permission",
-		"GET /api/v1/groups":                            "CloudNodeGroup", "POST /api/v1/groups": "CloudNodeGroup@ADD", "GET /api/v1/groups/eu": "CloudNodeGroup", "PATCH /api/v1/groups/eu": "CloudNodeGroup@EDIT",
+		"GET /api/v1/nodes/orders/holds":                "CloudNode", "DELETE /api/v1/nodes/orders/holds": "cloud_node_manager_permission",
+		"GET /api/v1/groups": "CloudNodeGroup", "POST /api/v1/groups": "CloudNodeGroup@ADD", "GET /api/v1/groups/eu": "CloudNodeGroup", "PATCH /api/v1/groups/eu": "CloudNodeGroup@EDIT",
 		"DELETE /api/v1/groups/eu": "CloudNodeGroup@DELETE",
 		"GET /api/v1/users":        "EruptUser", "POST /api/v1/users": "EruptUser@ADD", "GET /api/v1/users/lin": "EruptUser", "PATCH /api/v1/users/lin": "EruptUser@EDIT",
 		"DELETE /api/v1/users/lin": "EruptUser@DELETE",
 		"GET /api/v1/roles":        "EruptRole", "POST /api/v1/roles": "EruptRole@ADD", "GET /api/v1/roles/clerk": "EruptRole", "PATCH /api/v1/roles/clerk": "EruptRole@EDIT",
 		"DELETE /api/v1/roles/clerk": "EruptRole@DELETE",
+		"GET /api/v1/menus":          "EruptMenu", "POST /api/v1/menus": "EruptMenu@ADD", "GET /api/v1/menus/page": "EruptMenu", "PATCH /api/v1/menus/page": "EruptMenu@EDIT",
+		"DELETE /api/v1/menus/page": "EruptMenu@DELETE",
 	}
 	w := newWorld(t)
 	if routes := len(w.shell.Engine().Routes()) - 1; routes != len(calls) {
@@ -372,6 +398,10 @@ func TestEveryChangeIsInTheTrail(t *testing.T) {
 		{"POST", "roles", `{"code":"r"}`, "role.create", "r", true},
 		{"PATCH", "roles/r", `{"sort":1}`, "role.update", "r", true},
 		{"DELETE", "roles/r", "", "role.delete", "r", true},
+		{"POST", "menus", `{"code":"m","name":"M"}`, "menu.create", "m", true},
+		{"POST", "menus", `{"code":"n","name":"N","status":"odd"}`, "menu.create", "n", false},
+		{"PATCH", "menus/m", `{"status":"disabled"}`, "menu.update", "m", true},
+		{"DELETE", "menus/m", "", "menu.delete", "m", true},
 	}
 	for _, s := range steps {
 		w.audit = nil
@@ -385,7 +415,7 @@ func TestEveryChangeIsInTheTrail(t *testing.T) {
 		}
 	}
 	w.audit = nil
-	for _, target := range []string{"nodes", "nodes/orders", "groups", "users", "roles"} {
+	for _, target := range []string{"nodes", "nodes/orders", "groups", "users", "roles", "menus"} {
 		w.do("GET", "/api/v1/"+target, "", "root")
 	}
 	if len(w.audit) != 0 {

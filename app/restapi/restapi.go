@@ -43,6 +43,8 @@ type Holds interface {
 	// Lift ends a hold. fault.NotFound if there is none.
 	Lift(ctx context.Context, node, location, by string) error
 	Held(node, location string) (fleet.Hold, bool)
+	// Of returns the holds of a node, by location.
+	Of(ctx context.Context, node string) ([]fleet.Hold, error)
 }
 
 // Users are the accounts.
@@ -63,6 +65,15 @@ type Roles interface {
 	Delete(ctx context.Context, code string) error
 }
 
+// Menus are what roles bundle: pages, and the rights below them.
+type Menus interface {
+	All(ctx context.Context) ([]access.Menu, error)
+	ByCode(ctx context.Context, code string) (access.Menu, error)
+	Create(ctx context.Context, n access.NewMenu) (access.Menu, error)
+	Update(ctx context.Context, code string, p access.MenuPatch) (access.Menu, error)
+	Delete(ctx context.Context, code string) error
+}
+
 // Registry knows who is alive.
 type Registry interface {
 	View() *registry.View
@@ -80,6 +91,7 @@ type Options struct {
 	Holds    Holds
 	Users    Users
 	Roles    Roles
+	Menus    Menus
 	Registry Registry
 	Audit    Recorder
 }
@@ -108,6 +120,8 @@ func Mount(shell *web.Shell, o Options) {
 	g.DELETE("/nodes/:nodeName/instances/:instanceId", may(access.CodeManageNodes), h(a.removeInstance))
 	g.PUT("/nodes/:nodeName/instances/:instanceId/hold", may(access.CodeManageNodes), h(a.hold))
 	g.DELETE("/nodes/:nodeName/instances/:instanceId/hold", may(access.CodeManageNodes), h(a.liftHold))
+	g.GET("/nodes/:nodeName/holds", may(access.CodeNodes), h(a.listHolds))
+	g.DELETE("/nodes/:nodeName/holds", may(access.CodeManageNodes), h(a.liftLocation))
 
 	g.GET("/groups", may(access.CodeGroups), h(a.listGroups))
 	g.POST("/groups", may(access.CodeGroups+"@ADD"), h(a.createGroup))
@@ -126,6 +140,12 @@ func Mount(shell *web.Shell, o Options) {
 	g.GET("/roles/:code", may(access.CodeRoles), h(a.getRole))
 	g.PATCH("/roles/:code", may(access.CodeRoles+"@EDIT"), h(a.patchRole))
 	g.DELETE("/roles/:code", may(access.CodeRoles+"@DELETE"), h(a.deleteRole))
+
+	g.GET("/menus", may(access.CodeMenus), h(a.listMenus))
+	g.POST("/menus", may(access.CodeMenus+"@ADD"), h(a.createMenu))
+	g.GET("/menus/:code", may(access.CodeMenus), h(a.getMenu))
+	g.PATCH("/menus/:code", may(access.CodeMenus+"@EDIT"), h(a.patchMenu))
+	g.DELETE("/menus/:code", may(access.CodeMenus+"@DELETE"), h(a.deleteMenu))
 }
 
 // list is one page of things, and how many there are in all.

@@ -31,6 +31,7 @@ type world struct {
 	groups   map[string]fleet.Group
 	users    map[string]access.User
 	roles    map[string]access.Role
+	menus    map[string]access.Menu
 	held     map[string]fleet.Hold // by location
 	sessions map[string]access.Session
 	registry *registry.Registry
@@ -49,6 +50,7 @@ type (
 	holdRepo  struct{ *world }
 	userRepo  struct{ *world }
 	roleRepo  struct{ *world }
+	menuRepo  struct{ *world }
 	registryT struct{ *world }
 )
 
@@ -188,6 +190,10 @@ func (r holdRepo) Lift(_ context.Context, _, location, _ string) error {
 	return remove(r.world, r.held, location)
 }
 
+func (r holdRepo) Of(_ context.Context, node string) ([]fleet.Hold, error) {
+	return slices.DeleteFunc(sorted(r.held), func(h fleet.Hold) bool { return h.Node != node }), r.broken
+}
+
 func (r holdRepo) Held(node, location string) (fleet.Hold, bool) {
 	h, ok := r.held[location]
 	return h, ok && h.Node == node
@@ -259,6 +265,35 @@ func (r roleRepo) Delete(_ context.Context, code string) error {
 	return remove(r.world, r.roles, code)
 }
 
+func (r menuRepo) ByCode(_ context.Context, code string) (access.Menu, error) {
+	return one(r.world, r.menus, code)
+}
+func (r menuRepo) All(context.Context) ([]access.Menu, error) { return sorted(r.menus), r.broken }
+
+func (r menuRepo) Create(_ context.Context, n access.NewMenu) (access.Menu, error) {
+	return add(r.world, r.menus, n.Code, access.Menu{Code: n.Code, Name: n.Name, Type: n.Type, Value: n.Value, ParentCode: n.Parent, Status: n.Status, Sort: n.Sort, Icon: n.Icon})
+}
+
+func (r menuRepo) Update(_ context.Context, code string, p access.MenuPatch) (access.Menu, error) {
+	r.actors = append(r.actors, p.By)
+	v, err := one(r.world, r.menus, code)
+	if err != nil {
+		return v, err
+	}
+	if code == "stuck" {
+		return v, fault.New(fault.Conflict, "changed by somebody else")
+	}
+	set(&v.Name, p.Name)
+	set(&v.ParentCode, p.Parent)
+	set(&v.Status, p.Status)
+	r.menus[code] = v
+	return v, nil
+}
+
+func (r menuRepo) Delete(_ context.Context, code string) error {
+	return remove(r.world, r.menus, code)
+}
+
 func (r registryT) View() *registry.View { return r.registry.View() }
 func (r registryT) Remove(ctx context.Context, k registry.Key, why registry.Reason) error {
 	if r.broken != nil {
@@ -295,6 +330,7 @@ func newWorld(t *testing.T) *world {
 		users: map[string]access.User{"lin": {Account: "lin", Name: "Lin Yu", Enabled: true, RoleCodes: []string{"clerk"}, Created: start},
 			"stuck": {Account: "stuck", Name: "stuck"}},
 		roles: map[string]access.Role{"clerk": {Code: "clerk", Name: "Clerk", Enabled: true, MenuCodes: []string{"m1"}}, "stuck": {Code: "stuck", Name: "stuck"}},
+		menus: map[string]access.Menu{"page": {Code: "page", Name: "Page", Type: "table", Value: "orders.Page", ParentCode: "stuck", Status: access.MenuHidden}, "stuck": {Code: "stuck", Name: "stuck"}},
 		held:  map[string]fleet.Hold{},
 		sessions: map[string]access.Session{
 			"root": {Account: "erupt", Name: "erupt", Admin: true}, "poor": {Account: "poor", Name: "poor"},
@@ -321,7 +357,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	restapi.Mount(w.shell, restapi.Options{
-		Nodes: nodeRepo{w}, Groups: groupRepo{w}, Holds: holdRepo{w}, Users: userRepo{w}, Roles: roleRepo{w}, Registry: registryT{w}, Audit: w,
+		Nodes: nodeRepo{w}, Groups: groupRepo{w}, Holds: holdRepo{w}, Users: userRepo{w}, Roles: roleRepo{w}, Menus: menuRepo{w}, Registry: registryT{w}, Audit: w,
 	})
 	w.handler = w.shell.Handler()
 	return w
