@@ -45,7 +45,7 @@ type endpoint struct {
 
 // examples fill the placeholders of routes.
 var examples = map[string]string{
-	":node": "orders", ":nodeName": "orders", ":instanceId": "ABCDEF", ":group": "east", ":account": "clerk", ":role": "clerks",
+	":node": "orders", ":nodeName": "orders", ":instanceId": "ABCDEF", ":group": "east", ":account": "clerk", ":role": "clerks", ":menu": "pageAllowed",
 	":page": "orders.Secret", "*file": "css/console.css", "{f}": "field", "{id}": "7", "**": "report/sales.html", "{e}": "orders.Secret",
 }
 
@@ -81,6 +81,8 @@ var forms = map[string]string{
 	"/console/groups/:group/config/edit":    "config=%7B%22a%22%3A1%7D&revision=0",
 	"/console/users":                        "account=intruder&name=Intruder&password=plain-horse-78&enabled=1&admin=1",
 	"/console/users/:account":               "name=Taken+over&enabled=1&admin=1",
+	"/console/menus":                        "code=intruder&name=Intruder&type=table&value=orders.Secret&status=open",
+	"/console/menus/:menu":                  "name=Taken+over&type=table&value=orders.Secret&parent=&icon=&status=open&sort=",
 	"/console/roles":                        "code=intruders&name=Intruders&enabled=1",
 	"/console/roles/:role":                  "name=Taken+over&enabled=1",
 	"/console/me/password":                  "old=plain-horse-77&new=plain-horse-78&again=plain-horse-78",
