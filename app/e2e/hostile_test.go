@@ -18,9 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"eruptcloud/app/access"
-	"eruptcloud/app/boot"
-	"eruptcloud/app/config"
 	"eruptcloud/app/testbed"
 )
 
@@ -63,7 +60,7 @@ func newArena(t *testing.T, env ...string) *arena {
 	t.Cleanup(a.client.CloseIdleConnections)
 	a.open(t)
 	a.orders, a.stock = a.join("orders"), a.join("stock")
-	a.hire(t)
+	a.hire()
 	a.secrets = append(a.secrets, adminPassword, staffPassword)
 	for _, m := range []map[string]string{a.access, a.sessions} {
 		for _, secret := range m {
@@ -128,9 +125,9 @@ func (a *arena) register(body any) (int, string) {
 }
 
 // hire makes clerk and guest, and logs everybody in.
-func (a *arena) hire(t testing.TB) {
-	t.Helper()
-	a.menu(t, "pageAllowed", "orders.Allowed")
+func (a *arena) hire() {
+	a.t.Helper()
+	a.must(http.MethodPost, "/api/v1/menus", map[string]any{"code": "pageAllowed", "name": "orders.Allowed", "type": "table", "value": "orders.Allowed"}, http.StatusCreated, nil)
 	a.must(http.MethodPost, "/api/v1/roles", map[string]any{"code": "clerks", "name": "Clerks", "menus": []string{"pageAllowed"}}, http.StatusCreated, nil)
 	a.must(http.MethodPost, "/api/v1/groups", map[string]any{"code": "east", "name": "East"}, http.StatusCreated, nil)
 	for who, roles := range map[string][]string{clerk: {"clerks"}, guest: {}} {
@@ -159,25 +156,6 @@ func (a *arena) enter(who, password string) string {
 func cookieOf(h http.Header) string {
 	cookie, _, _ := strings.Cut(h.Get("Set-Cookie"), ";")
 	return cookie
-}
-
-// menu inserts a page's menu beside the running server, as an operator's tool would.
-func (a *arena) menu(t testing.TB, code, value string) {
-	t.Helper()
-	c, err := config.Load(config.Sources{Flags: map[string]string{"server.data_dir": a.Data}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	d, err := boot.OpenDomain(ctx, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	if _, err := d.Access.Menus.Create(ctx, access.NewMenu{Code: code, Name: value, Type: access.TypeTable, Value: value}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // forget empties the memories of the nodes.
