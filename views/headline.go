@@ -18,6 +18,14 @@ type Fleet struct {
 	Count map[StateKind]int
 	// First is the node to look at first: the worst that should be up and is not. Empty: nothing is wrong.
 	First string
+	// Partly are the nodes that are up although some of their instances are held, the first one first.
+	Partly []PartlyHeld
+}
+
+// PartlyHeld is a node with some but not all of its instances held.
+type PartlyHeld struct {
+	Node        string
+	Held, Total int
 }
 
 // alarms are the states that a headline names, worst first.
@@ -47,13 +55,29 @@ func NodesHeadline(ctx context.Context, f Fleet) []Part {
 		}
 	}
 	if len(clauses) == 0 {
-		return partsOf(upper(T(ctx, "headline.all_up", "count", expected, "n", stateLink(ctx, expected, StateUp))))
+		text := upper(T(ctx, "headline.all_up", "count", expected, "n", stateLink(ctx, expected, StateUp)))
+		if len(f.Partly) > 0 {
+			text = strings.TrimSuffix(text, T(ctx, "headline.stop")) + f.partly(ctx)
+		}
+		return partsOf(text)
 	}
 	text := upper(strings.Join(clauses, T(ctx, "headline.comma"))) + T(ctx, "headline.stop")
+	if len(f.Partly) > 0 {
+		text = strings.TrimSuffix(text, T(ctx, "headline.stop")) + f.partly(ctx)
+	}
 	if f.First != "" {
 		text += T(ctx, "headline.start", "node", linked(f.First, NodePath(f.First, "")))
 	}
 	return partsOf(text)
+}
+
+// partly ends a sentence by what is held inside nodes that are up: of one node it says how much, of several how many they are.
+func (f Fleet) partly(ctx context.Context) string {
+	p := f.Partly[0]
+	if len(f.Partly) > 1 {
+		return T(ctx, "headline.partly_many", "n", linked(Word(ctx, len(f.Partly)), "/console/nodes?state="+string(StateUp)))
+	}
+	return T(ctx, "headline.partly", "count", p.Held, "n", Num(p.Held), "total", Num(p.Total), "node", linked(p.Node, NodePath(p.Node, TabInstances)))
 }
 
 // stateLink is a number that leads to the nodes that it counts.

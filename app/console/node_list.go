@@ -120,6 +120,9 @@ func fleetOf(states []nodeState) views.Fleet {
 	var first *nodeState
 	for i, s := range states {
 		f.Count[s.kind]++
+		if n := s.held(); s.kind == views.StateUp && n > 0 {
+			f.Partly = append(f.Partly, views.PartlyHeld{Node: s.node.Name, Held: n, Total: len(s.instances)})
+		}
 		if s.kind == views.StateUp && s.up == len(s.instances) || s.kind.Dim() {
 			continue
 		}

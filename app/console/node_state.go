@@ -134,6 +134,16 @@ func (s nodeState) modules() []string {
 	return slices.Compact(all)
 }
 
+// held is how many instances are held.
+func (s nodeState) held() (n int) {
+	for _, i := range s.instances {
+		if i.kind == views.StateHeld {
+			n++
+		}
+	}
+	return n
+}
+
 // verdict says in a few words what is wrong with a node; empty if nothing is.
 func (s nodeState) verdict() views.Say {
 	total := len(s.instances)
