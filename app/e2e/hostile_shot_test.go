@@ -91,7 +91,7 @@ func (a *arena) fire(s shot) got {
 
 // internals are what no answer may show: stack traces, Go's own words for errors, files, SQL, addresses.
 var internals = regexp.MustCompile(`goroutine \d+ \[|\.go:\d+|runtime error|panic: |\bdial (tcp|udp)\b|\b(read|write) tcp\b|i/o timeout|` +
-	`context deadline exceeded|context canceled|\bEOF\b|strconv\.|json: cannot|invalid URL escape|net/http|mime: |multipart: |http: ` +
+	`context deadline exceeded|context canceled|\bEOF\b|strconv\.|json: cannot|invalid URL escape|net/http|mime: |multipart: |\bhttp: (request|server|no |invalid|named|wrong|POST|multiple)` +
 	`|\bSQLITE|\bsqlite|UNIQUE constraint|\bSELECT .* FROM\b|\bent: |securecookie|cipher: |/tmp/|/root/|/home/|control\.db|%!\w?\(`)
 
 func (a *arena) checkLeaks(s shot, g got) {
@@ -231,3 +231,12 @@ const (
 	secretModel = `{"eruptModel":{"eruptName":"Secret","eruptJson":{"primaryKeyCol":"id"},"eruptFieldModels":[{"fieldName":"name","eruptFieldJson":{"views":[{"title":"Name"}],"edit":{"title":"Name","type":"INPUT"}}}]},
 		"power":{"add":true,"edit":true,"delete":true,"query":true,"viewDetails":true,"export":true,"importable":true}}`
 )
+
+func mustJSON(t testing.TB, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
