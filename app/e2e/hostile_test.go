@@ -68,7 +68,11 @@ func newArena(t *testing.T, env ...string) *arena {
 		}
 	}
 	a.forget()
-	t.Cleanup(func() { a.checkLog(t) })
+	t.Cleanup(func() {
+		a.t = t
+		a.must(http.MethodGet, "/readyz", nil, http.StatusOK, nil) // whatever was done to it
+		a.checkLog(t)
+	})
 	return a
 }
 
