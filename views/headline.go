@@ -39,7 +39,7 @@ func NodesHeadline(ctx context.Context, f Fleet) []Part {
 	}
 	expected := f.Nodes - f.Count[StateDisabled] - f.Count[StateNever]
 	if expected == 0 {
-		return partsOf(T(ctx, "headline.nothing_expected", "n", stateLink(ctx, f.Nodes, "")))
+		return partsOf(T(ctx, "headline.nothing_expected", "count", f.Nodes, "n", stateLink(ctx, f.Nodes, "")))
 	}
 	if f.Count[StateOffline] == expected {
 		return partsOf(T(ctx, "headline.all_off", "count", expected, "n", stateLink(ctx, expected, StateOffline)))
