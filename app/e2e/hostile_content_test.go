@@ -163,6 +163,7 @@ func contaminated(t *testing.T) *arena {
 
 // F18, S60: whatever nodes, people and addresses say is text on every page, in both languages, as page and as fragment.
 func TestHostileContent(t *testing.T) {
+	t.Parallel()
 	a := contaminated(t)
 	seen := 0
 	all, own := a.pagesToLookAt(t)
@@ -191,8 +192,6 @@ func TestHostileContent(t *testing.T) {
 
 // pagesToLookAt are all that the console has, own in number, and behind them what these link to.
 func (a *arena) pagesToLookAt(t *testing.T) (all []string, own int) {
-	examples[":page"] = "orders.Evil"
-	t.Cleanup(func() { examples[":page"] = "orders.Secret" })
 	q := url.QueryEscape(evil)
 	all = []string{
 		"/console/nodes?q=" + q + "&group=" + q + "&state=" + q + "&version=" + q + "&order=" + q + "&said=" + q, "/console/users?q=" + q, "/console/audit?q=" + q + "&account=" + q + "&subject=" + q,
@@ -208,7 +207,7 @@ func (a *arena) pagesToLookAt(t *testing.T) (all []string, own int) {
 	}
 	for _, e := range endpoints(t) {
 		if e.surface == onConsole && e.method == http.MethodGet && e.pattern != "/console/events" {
-			all = append(all, e.target)
+			all = append(all, strings.Replace(e.target, "orders.Secret", "orders.Evil", 1))
 		}
 	}
 	known := map[string]int{}

@@ -15,6 +15,7 @@ import (
 // S36, S37: what a database compares, cuts or cannot store as people write it. On MariaDB, which is the stricter one: SQLite
 // takes any bytes, and the bent paths have been there.
 func TestHostileNamesOnMariaDB(t *testing.T) {
+	t.Parallel()
 	s := serve(t, []string{"EC_LOG_LEVEL=debug", "EC_DATABASE_DRIVER=mysql", "EC_DATABASE_DSN=" + testbed.MariaDB(t), "EC_DATABASE_MIGRATE=true"})
 	a := &arena{
 		server: s, t: t, fired: new(atomic.Int64), sessions: map[string]string{admin: s.Token}, cookies: map[string]string{},
@@ -102,6 +103,7 @@ func (a *arena) create(name string) {
 
 // S54: what proxies forward counts from those that the operator named, and from nobody else.
 func TestForgedForwarding(t *testing.T) {
+	t.Parallel()
 	forged := http.Header{
 		"X-Forwarded-For": {"6.6.6.6, 9.9.9.9"}, "X-Real-Ip": {"6.6.6.6"}, "Forwarded": {"for=6.6.6.6"}, "X-Forwarded-Proto": {"https"}, "X-Forwarded-Host": {"fleet.example"},
 	}

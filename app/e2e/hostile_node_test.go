@@ -29,6 +29,7 @@ func strict(t *testing.T) (*arena, *testbed.FakeNode) {
 // F18, S58: the server calls no address that a node has no business to name, in whatever spelling; each is refused with the
 // reason and without a packet.
 func TestHostileAddresses(t *testing.T) {
+	t.Parallel()
 	a, trap := strict(t)
 	_, port, err := net.SplitHostPort(trap.Addr())
 	if err != nil {
@@ -95,6 +96,7 @@ func TestHostileAddresses(t *testing.T) {
 
 // F18, S58: what answers a probe is not believed, not followed and not shown.
 func TestHostileProbes(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
 	const secret = "internal-answer-42"
 	elsewhere := testbed.NewFakeNode(t, "orders")
@@ -210,6 +212,7 @@ func flood(c net.Conn, first, again string) {
 
 // F18: a node can take no other node's place, nor another instance's, and says nothing for others.
 func TestHostileClaims(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
 	a.unchanged("a claim", func() {
 		for name, tt := range map[string]struct {
@@ -278,6 +281,7 @@ func TestHostileClaims(t *testing.T) {
 
 // F18, erupt-wire 10.4, 10.7: what a node answers is bounded in the server's memory, and costs its own panel only.
 func TestHostileAnswers(t *testing.T) {
+	t.Parallel()
 	a := newArena(t)
 	endless := func(first, again string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -63,8 +63,7 @@ func lastSlash(path, instead string) string {
 }
 
 // F18, S49, S59: an address that can be read in two ways is refused, as an admin who may do everything.
-func TestHostilePaths(t *testing.T) {
-	a := newArena(t)
+func bentPaths(t *testing.T, a *arena) {
 	for _, e := range endpoints(t) {
 		t.Run(e.method+" "+e.pattern, func(t *testing.T) {
 			a := a.at(t)
@@ -133,8 +132,7 @@ func (a *arena) bent(e endpoint, b bend, s shot) {
 }
 
 // S49, S59: addresses that say the same in other words get the same refusal as the plain one.
-func TestSamePathInOtherWords(t *testing.T) {
-	a := newArena(t)
+func samePathInOtherWords(t *testing.T, a *arena) {
 	words := []bend{
 		{"two slashes", func(p string) string { return "/" + p }},
 		{"many slashes", func(p string) string { return strings.ReplaceAll(p, "/", "///") }},

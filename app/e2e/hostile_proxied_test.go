@@ -55,8 +55,7 @@ func named(t testing.TB) []endpoint {
 }
 
 // F18, erupt-wire 10.1, 10.5: a page opens its own data and nothing else, however the request names it.
-func TestHostileNames(t *testing.T) {
-	a := newArena(t)
+func wrongNames(t *testing.T, a *arena) {
 	const own, secret = "orders.Allowed", "orders.Secret"
 	twice := func(name string, values ...string) http.Header {
 		return http.Header{http.CanonicalHeaderKey(name): values}
@@ -122,8 +121,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 // F18, erupt-wire 10.1.4: functions need their own code, and a session in a query counts only where frames ask.
-func TestHostileFunctions(t *testing.T) {
-	a := newArena(t)
+func functionsWithoutCode(t *testing.T, a *arena) {
 	own := about{path: "orders.Allowed", full: "orders.Allowed"}
 	for _, e := range named(t) {
 		t.Run(e.method+" "+e.pattern, func(t *testing.T) {
@@ -143,8 +141,7 @@ func TestHostileFunctions(t *testing.T) {
 }
 
 // F18, A20, erupt-wire 10.5: what does reach a node says who asks in our words, whatever the browser said.
-func TestForgedHeadersStayBehind(t *testing.T) {
-	a := newArena(t)
+func forgedHeadersStayBehind(t *testing.T, a *arena) {
 	forged := http.Header{
 		"User": {base64.StdEncoding.EncodeToString([]byte(`{"uid":1,"account":"root","name":"root"}`))}, "Access-Token": {"forged"},
 		"Authorization": {"Bearer forged"}, "Proxy-Authorization": {"Basic forged"}, "Cookie": {a.cookies[guest] + "; other=forged"},

@@ -166,7 +166,7 @@ func misformed(s shot, g got) string {
 	switch path := collapsed(s.target); {
 	case !isMachine(path) && fragment && g.header.Get("HX-Redirect") != "":
 		return ""
-	case !isMachine(path) && g.status == http.StatusUnprocessableEntity && bytes.Contains(g.body, []byte("<form")):
+	case !isMachine(path) && bytes.Contains(g.body, []byte("<form")) && (g.status == http.StatusUnprocessableEntity || path == "/console/login"):
 		return "" // the form itself says what is wrong
 	case !isMachine(path) && (fragment || strings.Contains(accept, "text/html")):
 		if !strings.HasPrefix(kind, "text/html") {

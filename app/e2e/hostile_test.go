@@ -46,6 +46,23 @@ type arena struct {
 	fired         *atomic.Int64
 }
 
+// F18, on one server from beginning to end: whatever is sent to it, the next attack finds it as it was.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	a := newArena(t)
+	for _, attack := range []struct {
+		name string
+		do   func(*testing.T, *arena)
+	}{
+		{"identity", forgedIdentity}, {"names", wrongNames}, {"functions", functionsWithoutCode}, {"headers to nodes", forgedHeadersStayBehind},
+		{"paths", bentPaths}, {"same paths", samePathInOtherWords}, {"documents", malformedDocuments}, {"forms", malformedForms}, {"sizes", oversized},
+		{"sockets", rawSockets}, {"other sites writing", otherSitesWriting}, {"other sites reading", otherSitesReading}, {"ways back", waysBack},
+		{"sessions", sessionsEnd}, {"trail", noSecretsInTheTrail}, {"logins", manyLogins},
+	} {
+		t.Run(attack.name, func(t *testing.T) { attack.do(t, a.at(t)) })
+	}
+}
+
 // newArena starts one. env are settings beside the harness's own.
 func newArena(t *testing.T, env ...string) *arena {
 	t.Helper()

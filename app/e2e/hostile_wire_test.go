@@ -61,8 +61,7 @@ func firstLine(s string) string {
 
 // F18: requests that proxies and servers cut in different places. Behind each stands a second request; it must never be
 // carried out as somebody else's, and nothing of the first may reach a node.
-func TestHostileWire(t *testing.T) {
-	a := newArena(t)
+func rawSockets(t *testing.T, a *arena) {
 	const (
 		page  = "/erupt-api/data/table/orders.Secret"
 		heads = "Host: {host}\r\nerupt: orders.Secret\r\ntoken: {token}\r\nContent-Type: application/json\r\n"
