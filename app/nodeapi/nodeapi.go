@@ -176,14 +176,11 @@ func deadline(c *gin.Context) (context.Context, context.CancelFunc) {
 
 // readBody reads at most limit bytes, within seconds.
 func readBody(c *gin.Context, limit int64) ([]byte, error) {
-	conn := http.NewResponseController(c.Writer)
-	_ = conn.SetReadDeadline(time.Now().Add(bodyWithin)) // not every writer can; then the server's own limits hold
+	web.BodyWithin(c.Request, bodyWithin)
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err != nil {
 		return nil, web.BodyFault(err)
 	}
-	// A deadline that passes later would end the request's context.
-	_ = conn.SetReadDeadline(time.Time{})
 	return body, nil
 }
 

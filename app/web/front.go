@@ -49,6 +49,8 @@ func (s *Shell) Front(next http.Handler) http.Handler {
 			s.Fail(rec, r, err)
 			return
 		}
+		q.timed(rec, r, s.bodyIdle)
+		defer q.end()
 		if !isStreamed(q.path) && r.Body != nil {
 			r.Body = http.MaxBytesReader(rec, r.Body, maxBody)
 		}

@@ -24,6 +24,7 @@ type request struct {
 	start   time.Time
 	account string // for the access log, once known
 	gone    bool   // the client left before its answer
+	body    *timedBody
 }
 
 type requestKey struct{}

@@ -61,6 +61,8 @@ type Shell struct {
 	cross   *http.CrossOriginProtection
 	faults  *prometheus.CounterVec
 	zones   zoneCache
+
+	bodyIdle time.Duration
 }
 
 // ownRoots are the first segments of our own paths: a base path must not begin with one, or a request could not be told
@@ -81,7 +83,7 @@ func New(o Options) (*Shell, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Shell{o: o, cross: http.NewCrossOriginProtection()}
+	s := &Shell{o: o, cross: http.NewCrossOriginProtection(), bodyIdle: bodyIdle}
 	var err error
 	if s.cookies, err = newCookieStore(o.CookieKeys); err != nil {
 		return nil, err
