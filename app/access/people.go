@@ -211,6 +211,32 @@ func (p *people) mayGrant(ctx context.Context, by Actor, menus []int64) error {
 	return nil
 }
 
+// mayBecome refuses by the accounts that hold more than he does: whose password he sets, he can be.
+func (p *people) mayBecome(ctx context.Context, by Actor, u User) error {
+	if by.Admin || u.Admin || by.Account == u.Account { // an admin is guarded elsewhere
+		return nil
+	}
+	s, err := p.session(ctx, by.Account)
+	if err != nil {
+		return actorUnknown(by, err)
+	}
+	own, err := p.held(ctx, s.UserID, s.Admin)
+	if err != nil {
+		return err
+	}
+	theirs, err := p.held(ctx, u.ID, u.Admin)
+	if err != nil {
+		return err
+	}
+	for _, m := range theirs {
+		if !slices.ContainsFunc(own, func(o Menu) bool { return o.ID == m.ID }) {
+			return fault.New(fault.Forbidden, "you can only set the password of an account that holds no more than you do").
+				Field("password", "%s holds more than you do", u.Account)
+		}
+	}
+	return nil
+}
+
 // actorUnknown refuses an actor who is nobody; other errors pass.
 func actorUnknown(by Actor, err error) error {
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unauthenticated) {

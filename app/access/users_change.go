@@ -34,6 +34,9 @@ func (u *Users) Update(ctx context.Context, account string, p UserPatch) (User, 
 	}
 	var secret secret
 	if p.Password != nil {
+		if err := u.changes.people.mayBecome(ctx, p.By, before); err != nil {
+			return User{}, err
+		}
 		secret = u.passwords.make(*p.Password) // outside of the transaction: it takes a quarter of a second
 	}
 	err = u.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {

@@ -257,6 +257,32 @@ func TestOnlyHeldRolesAreGranted(t *testing.T) {
 	})
 }
 
+func TestOnlyWhoHoldsAsMuchSetsAPassword(t *testing.T) { // whose password he sets, he can be
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.menu(t, access.TypeTable, "shop.Customer")
+		w.menu(t, access.TypeTable, "shop.Secret")
+		w.role(t, "sales", "shop.Customer")
+		w.role(t, "helpers", "shop.Customer")
+		w.role(t, "bosses", "shop.Customer", "shop.Secret")
+		w.user(t, "helper", withRoles("helpers"))
+		w.user(t, "lin", withRoles("sales"))
+		w.user(t, "boss", withRoles("bosses"))
+		w.user(t, "nobody")
+		pw := "another-long-password"
+		for account, want := range map[string]fault.Code{"lin": "", "helper": "", "nobody": "", "boss": fault.Forbidden} {
+			_, err := w.Users.Update(t.Context(), account, access.UserPatch{Password: &pw, By: access.Actor{Account: "helper"}})
+			if fault.CodeOf(err) != want {
+				t.Errorf("the helper sets the password of %s: %v, want %q", account, err, want)
+			}
+		}
+		if _, err := w.Users.Update(t.Context(), "boss", access.UserPatch{Password: &pw, By: access.System}); err != nil {
+			t.Errorf("an admin sets the password of the boss: %v", err)
+		}
+		_, err := w.Users.Update(t.Context(), "lin", access.UserPatch{Password: &pw, By: access.Actor{Account: "ghost"}})
+		wants(t, "somebody who is nobody sets a password", err, fault.Forbidden)
+	})
+}
+
 func TestExpiryAndAllowList(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
