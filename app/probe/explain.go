@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 
@@ -108,7 +109,9 @@ func explainHTTP(err error, timeout time.Duration) Result {
 	switch {
 	case timedOut(err):
 		return failed(HTTP, fmt.Sprintf("accepted the connection but did not answer within %s", timeout), err)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		// net/http's own word for an end that came before the request was written; it exports no value
+		strings.Contains(err.Error(), "server closed idle connection"):
 		return failed(HTTP, "closed the connection without an answer", err)
 	}
 	return failed(HTTP, "did not answer in HTTP", err)
