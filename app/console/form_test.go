@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/fleet"
 )
 
 // An unreadable form once counted as one without fields, in which every box is unticked: a broken upload switched nodes off.
@@ -91,5 +94,29 @@ func TestManyLoginsFromOneAddressAreSlowedDown(t *testing.T) { // whichever acco
 	}
 	if slowed != 10 {
 		t.Errorf("%d of 40 were refused, want those above 30", slowed)
+	}
+}
+
+func TestOnlyAdminsHandSessionsToNodes(t *testing.T) { // else an editor has the sessions of admins sent to a node of his own
+	w := commerce()
+	w.login("editor", false, access.CodeNodes, access.CodeNodes+"@EDIT")
+	s := newSite(t, w)
+	raw := func() bool {
+		return s.nodes[slices.IndexFunc(s.nodes, func(n fleet.Node) bool { return n.Name == "ledger" })].RawSession
+	}
+	form := url.Values{"display": {"Ledger"}, "group": {"payments"}, "raw": {"1"}}
+	if a := s.as("editor", http.MethodPost, "/console/nodes/ledger/settings", form); a.Code != 422 || raw() || !includes(a.body, "only an administrator") {
+		t.Errorf("an editor hands sessions over: %d, %v: %.200s", a.Code, raw(), a.body)
+	}
+	if doc := parse(t, s.as("editor", http.MethodGet, "/console/nodes/ledger/settings", nil).must(t, 200)); doc.Find("[name=raw]").Length() != 0 || doc.Find("[name=core]").Length() != 1 {
+		t.Error("an editor is offered what he may not do, or not what he may")
+	}
+	s.post("/console/nodes/ledger/settings", form).must(t, 303)
+	if !raw() {
+		t.Error("an admin cannot hand sessions over")
+	}
+	form.Del("raw")
+	if s.as("editor", http.MethodPost, "/console/nodes/ledger/settings", form).must(t, 303); !raw() {
+		t.Error("an editor took away what he does not see")
 	}
 }

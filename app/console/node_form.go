@@ -77,14 +77,31 @@ func (p *pages) saveNode(c *gin.Context) error {
 		Core: c.PostForm("core") == "1", RawSession: c.PostForm("raw") == "1",
 	}
 	name, duty := c.Param("node"), list(m.Duty)
-	_, err := p.Nodes.Update(c.Request.Context(), name, fleet.NodePatch{
+	patch := fleet.NodePatch{
 		Display: &m.Display, Group: &m.Group, Remark: &m.Remark, Core: &m.Core, RawSession: &m.RawSession, Duty: &duty,
 		By: viewer(c).Account,
-	})
+	}
+	var err error
+	if !viewer(c).Admin { // whoever has a node's address could else have the sessions of admins sent to it
+		patch.RawSession, err = nil, p.keepsSessions(c, name, m.RawSession)
+	}
+	if err == nil {
+		_, err = p.Nodes.Update(c.Request.Context(), name, patch)
+	}
 	if err := p.record(c, "node.update", name, err); err != nil {
 		return p.refusedSettings(c, m, err)
 	}
 	return web.Redirect(c, views.NodePath(name, views.TabSettings), "said", "saved")
+}
+
+// keepsSessions refuses the wish that a node gets the sessions' own tokens, unless it does already.
+func (p *pages) keepsSessions(c *gin.Context, name string, raw bool) error {
+	node, err := p.Nodes.ByName(c.Request.Context(), name)
+	if err != nil || !raw || node.RawSession {
+		return err
+	}
+	return fault.New(fault.Forbidden, "only an administrator may hand the sessions' own tokens to a node").
+		Field("raw", "only an administrator may hand the sessions' own tokens to a node")
 }
 
 func (p *pages) refusedSettings(c *gin.Context, m views.NodeSettings, refused error) error {
