@@ -55,7 +55,7 @@ func TestHostile(t *testing.T) {
 		do   func(*testing.T, *arena)
 	}{
 		{"identity", forgedIdentity}, {"names", wrongNames}, {"functions", functionsWithoutCode}, {"headers to nodes", forgedHeadersStayBehind},
-		{"paths", bentPaths}, {"same paths", samePathInOtherWords}, {"documents", malformedDocuments}, {"forms", malformedForms}, {"sizes", oversized},
+		{"methods", otherMethods}, {"paths", bentPaths}, {"same paths", samePathInOtherWords}, {"documents", malformedDocuments}, {"forms", malformedForms}, {"sizes", oversized},
 		{"sockets", rawSockets}, {"other sites writing", otherSitesWriting}, {"other sites reading", otherSitesReading}, {"ways back", waysBack},
 		{"sessions", sessionsEnd}, {"trail", noSecretsInTheTrail}, {"logins", manyLogins},
 	} {
