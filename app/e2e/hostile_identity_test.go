@@ -133,7 +133,7 @@ func (a *arena) expect(e endpoint, s shot, want []int) {
 	if e.surface == onNodeAPI && silent(e.pattern) {
 		a.grantsNothing(s, g)
 	}
-	if g.status == http.StatusSeeOther && !strings.HasPrefix(g.header.Get("Location"), "/console/") {
+	if g.status == http.StatusSeeOther && !strings.HasPrefix(g.header.Get("Location"), a.base()+"/console/") {
 		a.t.Errorf("%s %s leads to %q", s.method, s.target, g.header.Get("Location"))
 	}
 }

@@ -140,6 +140,16 @@ func (a *arena) checkLog(t testing.TB) {
 	}
 }
 
+// base is the base path of the server.
+func (a *arena) base() string {
+	_, rest, _ := strings.Cut(a.URL, "://")
+	_, path, found := strings.Cut(rest, "/")
+	if !found {
+		return ""
+	}
+	return "/" + path
+}
+
 // isMachine reports whether programs are answered at a path.
 func isMachine(target string) bool {
 	for _, root := range []string{"/api", "/erupt-api", "/erupt-cloud-api", "/erupt-attachment", "/livez", "/readyz"} {

@@ -129,7 +129,7 @@ func waysBack(t *testing.T, a *arena) {
 	for _, next := range []string{"//evil.example/", "https://evil.example/", `/\evil.example`} {
 		form := url.Values{"account": {"erupt"}, "password": {adminPassword}, "next": {next}}
 		g := a.fire(shot{method: http.MethodPost, target: "/console/login", form: form, header: browser()})
-		if g.status != http.StatusSeeOther || g.header.Get("Location") != "/console/" {
+		if g.status != http.StatusSeeOther || g.header.Get("Location") != a.base()+"/console/" {
 			t.Errorf("next=%q leads to %d %q", next, g.status, g.header.Get("Location"))
 		}
 	}
@@ -140,7 +140,7 @@ func waysBack(t *testing.T, a *arena) {
 		} {
 			s.method, s.who, s.by, s.header = http.MethodPost, admin, byCookie, browser()
 			g := a.fire(s)
-			if to := g.header.Get("Location"); g.status != http.StatusSeeOther || !strings.HasPrefix(to, "/console") || strings.Contains(to, "evil") || strings.Contains(to, "//") {
+			if to := g.header.Get("Location"); g.status != http.StatusSeeOther || !strings.HasPrefix(to, a.base()+"/console") || strings.Contains(to, "evil") || strings.Contains(to, "//") {
 				t.Errorf("%s back=%q leads to %d %q", s.target, back, g.status, to)
 			}
 		}

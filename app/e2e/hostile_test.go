@@ -63,6 +63,15 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// S18, S59: behind a base path nothing else is possible.
+func TestHostileBelowABasePath(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, "EC_SERVER_BASE_PATH=/ops/fleet")
+	t.Run("identity", func(t *testing.T) { forgedIdentity(t, a.at(t)) })
+	t.Run("paths", func(t *testing.T) { bentPaths(t, a.at(t)) })
+	t.Run("ways back", func(t *testing.T) { waysBack(t, a.at(t)) })
+}
+
 // newArena starts one. env are settings beside the harness's own.
 func newArena(t *testing.T, env ...string) *arena {
 	t.Helper()
