@@ -17,6 +17,8 @@ import (
 	"eruptcloud/ent/loginlog"
 	"eruptcloud/ent/menu"
 	"eruptcloud/ent/node"
+	"eruptcloud/ent/nodedrain"
+	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
 	"eruptcloud/ent/operateextra"
@@ -24,6 +26,7 @@ import (
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
 	"eruptcloud/ent/role"
+	"eruptcloud/ent/roleextra"
 	"eruptcloud/ent/user"
 
 	"entgo.io/ent"
@@ -51,6 +54,10 @@ type Client struct {
 	Menu *MenuClient
 	// Node is the client for interacting with the Node builders.
 	Node *NodeClient
+	// NodeDrain is the client for interacting with the NodeDrain builders.
+	NodeDrain *NodeDrainClient
+	// NodeEvent is the client for interacting with the NodeEvent builders.
+	NodeEvent *NodeEventClient
 	// NodeExtra is the client for interacting with the NodeExtra builders.
 	NodeExtra *NodeExtraClient
 	// NodeHold is the client for interacting with the NodeHold builders.
@@ -65,6 +72,8 @@ type Client struct {
 	Post *PostClient
 	// Role is the client for interacting with the Role builders.
 	Role *RoleClient
+	// RoleExtra is the client for interacting with the RoleExtra builders.
+	RoleExtra *RoleExtraClient
 	// User is the client for interacting with the User builders.
 	User *UserClient
 }
@@ -84,6 +93,8 @@ func (c *Client) init() {
 	c.LoginLog = NewLoginLogClient(c.config)
 	c.Menu = NewMenuClient(c.config)
 	c.Node = NewNodeClient(c.config)
+	c.NodeDrain = NewNodeDrainClient(c.config)
+	c.NodeEvent = NewNodeEventClient(c.config)
 	c.NodeExtra = NewNodeExtraClient(c.config)
 	c.NodeHold = NewNodeHoldClient(c.config)
 	c.OperateExtra = NewOperateExtraClient(c.config)
@@ -91,6 +102,7 @@ func (c *Client) init() {
 	c.Org = NewOrgClient(c.config)
 	c.Post = NewPostClient(c.config)
 	c.Role = NewRoleClient(c.config)
+	c.RoleExtra = NewRoleExtraClient(c.config)
 	c.User = NewUserClient(c.config)
 }
 
@@ -190,6 +202,8 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		LoginLog:       NewLoginLogClient(cfg),
 		Menu:           NewMenuClient(cfg),
 		Node:           NewNodeClient(cfg),
+		NodeDrain:      NewNodeDrainClient(cfg),
+		NodeEvent:      NewNodeEventClient(cfg),
 		NodeExtra:      NewNodeExtraClient(cfg),
 		NodeHold:       NewNodeHoldClient(cfg),
 		OperateExtra:   NewOperateExtraClient(cfg),
@@ -197,6 +211,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Org:            NewOrgClient(cfg),
 		Post:           NewPostClient(cfg),
 		Role:           NewRoleClient(cfg),
+		RoleExtra:      NewRoleExtraClient(cfg),
 		User:           NewUserClient(cfg),
 	}, nil
 }
@@ -223,6 +238,8 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		LoginLog:       NewLoginLogClient(cfg),
 		Menu:           NewMenuClient(cfg),
 		Node:           NewNodeClient(cfg),
+		NodeDrain:      NewNodeDrainClient(cfg),
+		NodeEvent:      NewNodeEventClient(cfg),
 		NodeExtra:      NewNodeExtraClient(cfg),
 		NodeHold:       NewNodeHoldClient(cfg),
 		OperateExtra:   NewOperateExtraClient(cfg),
@@ -230,6 +247,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Org:            NewOrgClient(cfg),
 		Post:           NewPostClient(cfg),
 		Role:           NewRoleClient(cfg),
+		RoleExtra:      NewRoleExtraClient(cfg),
 		User:           NewUserClient(cfg),
 	}, nil
 }
@@ -261,8 +279,8 @@ func (c *Client) Close() error {
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.ConfigRevision, c.Group, c.GroupExtra, c.LoginLog, c.Menu, c.Node,
-		c.NodeExtra, c.NodeHold, c.OperateExtra, c.OperateLog, c.Org, c.Post, c.Role,
-		c.User,
+		c.NodeDrain, c.NodeEvent, c.NodeExtra, c.NodeHold, c.OperateExtra,
+		c.OperateLog, c.Org, c.Post, c.Role, c.RoleExtra, c.User,
 	} {
 		n.Use(hooks...)
 	}
@@ -273,8 +291,8 @@ func (c *Client) Use(hooks ...Hook) {
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.ConfigRevision, c.Group, c.GroupExtra, c.LoginLog, c.Menu, c.Node,
-		c.NodeExtra, c.NodeHold, c.OperateExtra, c.OperateLog, c.Org, c.Post, c.Role,
-		c.User,
+		c.NodeDrain, c.NodeEvent, c.NodeExtra, c.NodeHold, c.OperateExtra,
+		c.OperateLog, c.Org, c.Post, c.Role, c.RoleExtra, c.User,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -295,6 +313,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Menu.mutate(ctx, m)
 	case *NodeMutation:
 		return c.Node.mutate(ctx, m)
+	case *NodeDrainMutation:
+		return c.NodeDrain.mutate(ctx, m)
+	case *NodeEventMutation:
+		return c.NodeEvent.mutate(ctx, m)
 	case *NodeExtraMutation:
 		return c.NodeExtra.mutate(ctx, m)
 	case *NodeHoldMutation:
@@ -309,6 +331,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Post.mutate(ctx, m)
 	case *RoleMutation:
 		return c.Role.mutate(ctx, m)
+	case *RoleExtraMutation:
+		return c.RoleExtra.mutate(ctx, m)
 	case *UserMutation:
 		return c.User.mutate(ctx, m)
 	default:
@@ -1191,6 +1215,272 @@ func (c *NodeClient) mutate(ctx context.Context, m *NodeMutation) (Value, error)
 		return (&NodeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Node mutation op: %q", m.Op())
+	}
+}
+
+// NodeDrainClient is a client for the NodeDrain schema.
+type NodeDrainClient struct {
+	config
+}
+
+// NewNodeDrainClient returns a client for the NodeDrain from the given config.
+func NewNodeDrainClient(c config) *NodeDrainClient {
+	return &NodeDrainClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `nodedrain.Hooks(f(g(h())))`.
+func (c *NodeDrainClient) Use(hooks ...Hook) {
+	c.hooks.NodeDrain = append(c.hooks.NodeDrain, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `nodedrain.Intercept(f(g(h())))`.
+func (c *NodeDrainClient) Intercept(interceptors ...Interceptor) {
+	c.inters.NodeDrain = append(c.inters.NodeDrain, interceptors...)
+}
+
+// Create returns a builder for creating a NodeDrain entity.
+func (c *NodeDrainClient) Create() *NodeDrainCreate {
+	mutation := newNodeDrainMutation(c.config, OpCreate)
+	return &NodeDrainCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of NodeDrain entities.
+func (c *NodeDrainClient) CreateBulk(builders ...*NodeDrainCreate) *NodeDrainCreateBulk {
+	return &NodeDrainCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *NodeDrainClient) MapCreateBulk(slice any, setFunc func(*NodeDrainCreate, int)) *NodeDrainCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &NodeDrainCreateBulk{err: fmt.Errorf("calling to NodeDrainClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*NodeDrainCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &NodeDrainCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for NodeDrain.
+func (c *NodeDrainClient) Update() *NodeDrainUpdate {
+	mutation := newNodeDrainMutation(c.config, OpUpdate)
+	return &NodeDrainUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *NodeDrainClient) UpdateOne(_m *NodeDrain) *NodeDrainUpdateOne {
+	mutation := newNodeDrainMutation(c.config, OpUpdateOne, withNodeDrain(_m))
+	return &NodeDrainUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *NodeDrainClient) UpdateOneID(id int64) *NodeDrainUpdateOne {
+	mutation := newNodeDrainMutation(c.config, OpUpdateOne, withNodeDrainID(id))
+	return &NodeDrainUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for NodeDrain.
+func (c *NodeDrainClient) Delete() *NodeDrainDelete {
+	mutation := newNodeDrainMutation(c.config, OpDelete)
+	return &NodeDrainDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *NodeDrainClient) DeleteOne(_m *NodeDrain) *NodeDrainDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *NodeDrainClient) DeleteOneID(id int64) *NodeDrainDeleteOne {
+	builder := c.Delete().Where(nodedrain.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &NodeDrainDeleteOne{builder}
+}
+
+// Query returns a query builder for NodeDrain.
+func (c *NodeDrainClient) Query() *NodeDrainQuery {
+	return &NodeDrainQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeNodeDrain},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a NodeDrain entity by its id.
+func (c *NodeDrainClient) Get(ctx context.Context, id int64) (*NodeDrain, error) {
+	return c.Query().Where(nodedrain.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *NodeDrainClient) GetX(ctx context.Context, id int64) *NodeDrain {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *NodeDrainClient) Hooks() []Hook {
+	return c.hooks.NodeDrain
+}
+
+// Interceptors returns the client interceptors.
+func (c *NodeDrainClient) Interceptors() []Interceptor {
+	return c.inters.NodeDrain
+}
+
+func (c *NodeDrainClient) mutate(ctx context.Context, m *NodeDrainMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&NodeDrainCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&NodeDrainUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&NodeDrainUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&NodeDrainDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown NodeDrain mutation op: %q", m.Op())
+	}
+}
+
+// NodeEventClient is a client for the NodeEvent schema.
+type NodeEventClient struct {
+	config
+}
+
+// NewNodeEventClient returns a client for the NodeEvent from the given config.
+func NewNodeEventClient(c config) *NodeEventClient {
+	return &NodeEventClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `nodeevent.Hooks(f(g(h())))`.
+func (c *NodeEventClient) Use(hooks ...Hook) {
+	c.hooks.NodeEvent = append(c.hooks.NodeEvent, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `nodeevent.Intercept(f(g(h())))`.
+func (c *NodeEventClient) Intercept(interceptors ...Interceptor) {
+	c.inters.NodeEvent = append(c.inters.NodeEvent, interceptors...)
+}
+
+// Create returns a builder for creating a NodeEvent entity.
+func (c *NodeEventClient) Create() *NodeEventCreate {
+	mutation := newNodeEventMutation(c.config, OpCreate)
+	return &NodeEventCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of NodeEvent entities.
+func (c *NodeEventClient) CreateBulk(builders ...*NodeEventCreate) *NodeEventCreateBulk {
+	return &NodeEventCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *NodeEventClient) MapCreateBulk(slice any, setFunc func(*NodeEventCreate, int)) *NodeEventCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &NodeEventCreateBulk{err: fmt.Errorf("calling to NodeEventClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*NodeEventCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &NodeEventCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for NodeEvent.
+func (c *NodeEventClient) Update() *NodeEventUpdate {
+	mutation := newNodeEventMutation(c.config, OpUpdate)
+	return &NodeEventUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *NodeEventClient) UpdateOne(_m *NodeEvent) *NodeEventUpdateOne {
+	mutation := newNodeEventMutation(c.config, OpUpdateOne, withNodeEvent(_m))
+	return &NodeEventUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *NodeEventClient) UpdateOneID(id int64) *NodeEventUpdateOne {
+	mutation := newNodeEventMutation(c.config, OpUpdateOne, withNodeEventID(id))
+	return &NodeEventUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for NodeEvent.
+func (c *NodeEventClient) Delete() *NodeEventDelete {
+	mutation := newNodeEventMutation(c.config, OpDelete)
+	return &NodeEventDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *NodeEventClient) DeleteOne(_m *NodeEvent) *NodeEventDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *NodeEventClient) DeleteOneID(id int64) *NodeEventDeleteOne {
+	builder := c.Delete().Where(nodeevent.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &NodeEventDeleteOne{builder}
+}
+
+// Query returns a query builder for NodeEvent.
+func (c *NodeEventClient) Query() *NodeEventQuery {
+	return &NodeEventQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeNodeEvent},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a NodeEvent entity by its id.
+func (c *NodeEventClient) Get(ctx context.Context, id int64) (*NodeEvent, error) {
+	return c.Query().Where(nodeevent.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *NodeEventClient) GetX(ctx context.Context, id int64) *NodeEvent {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *NodeEventClient) Hooks() []Hook {
+	return c.hooks.NodeEvent
+}
+
+// Interceptors returns the client interceptors.
+func (c *NodeEventClient) Interceptors() []Interceptor {
+	return c.inters.NodeEvent
+}
+
+func (c *NodeEventClient) mutate(ctx context.Context, m *NodeEventMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&NodeEventCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&NodeEventUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&NodeEventUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&NodeEventDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown NodeEvent mutation op: %q", m.Op())
 	}
 }
 
@@ -2221,6 +2511,139 @@ func (c *RoleClient) mutate(ctx context.Context, m *RoleMutation) (Value, error)
 	}
 }
 
+// RoleExtraClient is a client for the RoleExtra schema.
+type RoleExtraClient struct {
+	config
+}
+
+// NewRoleExtraClient returns a client for the RoleExtra from the given config.
+func NewRoleExtraClient(c config) *RoleExtraClient {
+	return &RoleExtraClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `roleextra.Hooks(f(g(h())))`.
+func (c *RoleExtraClient) Use(hooks ...Hook) {
+	c.hooks.RoleExtra = append(c.hooks.RoleExtra, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `roleextra.Intercept(f(g(h())))`.
+func (c *RoleExtraClient) Intercept(interceptors ...Interceptor) {
+	c.inters.RoleExtra = append(c.inters.RoleExtra, interceptors...)
+}
+
+// Create returns a builder for creating a RoleExtra entity.
+func (c *RoleExtraClient) Create() *RoleExtraCreate {
+	mutation := newRoleExtraMutation(c.config, OpCreate)
+	return &RoleExtraCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of RoleExtra entities.
+func (c *RoleExtraClient) CreateBulk(builders ...*RoleExtraCreate) *RoleExtraCreateBulk {
+	return &RoleExtraCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *RoleExtraClient) MapCreateBulk(slice any, setFunc func(*RoleExtraCreate, int)) *RoleExtraCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &RoleExtraCreateBulk{err: fmt.Errorf("calling to RoleExtraClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*RoleExtraCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &RoleExtraCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for RoleExtra.
+func (c *RoleExtraClient) Update() *RoleExtraUpdate {
+	mutation := newRoleExtraMutation(c.config, OpUpdate)
+	return &RoleExtraUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *RoleExtraClient) UpdateOne(_m *RoleExtra) *RoleExtraUpdateOne {
+	mutation := newRoleExtraMutation(c.config, OpUpdateOne, withRoleExtra(_m))
+	return &RoleExtraUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *RoleExtraClient) UpdateOneID(id int64) *RoleExtraUpdateOne {
+	mutation := newRoleExtraMutation(c.config, OpUpdateOne, withRoleExtraID(id))
+	return &RoleExtraUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for RoleExtra.
+func (c *RoleExtraClient) Delete() *RoleExtraDelete {
+	mutation := newRoleExtraMutation(c.config, OpDelete)
+	return &RoleExtraDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *RoleExtraClient) DeleteOne(_m *RoleExtra) *RoleExtraDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *RoleExtraClient) DeleteOneID(id int64) *RoleExtraDeleteOne {
+	builder := c.Delete().Where(roleextra.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &RoleExtraDeleteOne{builder}
+}
+
+// Query returns a query builder for RoleExtra.
+func (c *RoleExtraClient) Query() *RoleExtraQuery {
+	return &RoleExtraQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeRoleExtra},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a RoleExtra entity by its id.
+func (c *RoleExtraClient) Get(ctx context.Context, id int64) (*RoleExtra, error) {
+	return c.Query().Where(roleextra.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *RoleExtraClient) GetX(ctx context.Context, id int64) *RoleExtra {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *RoleExtraClient) Hooks() []Hook {
+	return c.hooks.RoleExtra
+}
+
+// Interceptors returns the client interceptors.
+func (c *RoleExtraClient) Interceptors() []Interceptor {
+	return c.inters.RoleExtra
+}
+
+func (c *RoleExtraClient) mutate(ctx context.Context, m *RoleExtraMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&RoleExtraCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&RoleExtraUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&RoleExtraUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&RoleExtraDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown RoleExtra mutation op: %q", m.Op())
+	}
+}
+
 // UserClient is a client for the User schema.
 type UserClient struct {
 	config
@@ -2405,12 +2828,14 @@ func (c *UserClient) mutate(ctx context.Context, m *UserMutation) (Value, error)
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ConfigRevision, Group, GroupExtra, LoginLog, Menu, Node, NodeExtra, NodeHold,
-		OperateExtra, OperateLog, Org, Post, Role, User []ent.Hook
+		ConfigRevision, Group, GroupExtra, LoginLog, Menu, Node, NodeDrain, NodeEvent,
+		NodeExtra, NodeHold, OperateExtra, OperateLog, Org, Post, Role, RoleExtra,
+		User []ent.Hook
 	}
 	inters struct {
-		ConfigRevision, Group, GroupExtra, LoginLog, Menu, Node, NodeExtra, NodeHold,
-		OperateExtra, OperateLog, Org, Post, Role, User []ent.Interceptor
+		ConfigRevision, Group, GroupExtra, LoginLog, Menu, Node, NodeDrain, NodeEvent,
+		NodeExtra, NodeHold, OperateExtra, OperateLog, Org, Post, Role, RoleExtra,
+		User []ent.Interceptor
 	}
 )
 

@@ -11,6 +11,8 @@ import (
 	"eruptcloud/ent/loginlog"
 	"eruptcloud/ent/menu"
 	"eruptcloud/ent/node"
+	"eruptcloud/ent/nodedrain"
+	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
 	"eruptcloud/ent/operateextra"
@@ -18,6 +20,7 @@ import (
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
 	"eruptcloud/ent/role"
+	"eruptcloud/ent/roleextra"
 	"eruptcloud/ent/user"
 	"fmt"
 	"reflect"
@@ -92,6 +95,8 @@ func checkColumn(t, c string) error {
 			loginlog.Table:       loginlog.ValidColumn,
 			menu.Table:           menu.ValidColumn,
 			node.Table:           node.ValidColumn,
+			nodedrain.Table:      nodedrain.ValidColumn,
+			nodeevent.Table:      nodeevent.ValidColumn,
 			nodeextra.Table:      nodeextra.ValidColumn,
 			nodehold.Table:       nodehold.ValidColumn,
 			operateextra.Table:   operateextra.ValidColumn,
@@ -99,6 +104,7 @@ func checkColumn(t, c string) error {
 			org.Table:            org.ValidColumn,
 			post.Table:           post.ValidColumn,
 			role.Table:           role.ValidColumn,
+			roleextra.Table:      roleextra.ValidColumn,
 			user.Table:           user.ValidColumn,
 		})
 	})

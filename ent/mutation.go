@@ -12,6 +12,8 @@ import (
 	"eruptcloud/ent/loginlog"
 	"eruptcloud/ent/menu"
 	"eruptcloud/ent/node"
+	"eruptcloud/ent/nodedrain"
+	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
 	"eruptcloud/ent/operateextra"
@@ -20,6 +22,7 @@ import (
 	"eruptcloud/ent/post"
 	"eruptcloud/ent/predicate"
 	"eruptcloud/ent/role"
+	"eruptcloud/ent/roleextra"
 	"eruptcloud/ent/user"
 	"fmt"
 	"sync"
@@ -44,6 +47,8 @@ const (
 	TypeLoginLog       = "LoginLog"
 	TypeMenu           = "Menu"
 	TypeNode           = "Node"
+	TypeNodeDrain      = "NodeDrain"
+	TypeNodeEvent      = "NodeEvent"
 	TypeNodeExtra      = "NodeExtra"
 	TypeNodeHold       = "NodeHold"
 	TypeOperateExtra   = "OperateExtra"
@@ -51,6 +56,7 @@ const (
 	TypeOrg            = "Org"
 	TypePost           = "Post"
 	TypeRole           = "Role"
+	TypeRoleExtra      = "RoleExtra"
 	TypeUser           = "User"
 )
 
@@ -6006,6 +6012,1384 @@ func (m *NodeMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Node edge %s", name)
 }
 
+// NodeDrainMutation represents an operation that mutates the NodeDrain nodes in the graph.
+type NodeDrainMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int64
+	node_name     *string
+	instance_id   *string
+	reason        *string
+	account       *string
+	created       *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*NodeDrain, error)
+	predicates    []predicate.NodeDrain
+}
+
+var _ ent.Mutation = (*NodeDrainMutation)(nil)
+
+// nodedrainOption allows management of the mutation configuration using functional options.
+type nodedrainOption func(*NodeDrainMutation)
+
+// newNodeDrainMutation creates new mutation for the NodeDrain entity.
+func newNodeDrainMutation(c config, op Op, opts ...nodedrainOption) *NodeDrainMutation {
+	m := &NodeDrainMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeNodeDrain,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withNodeDrainID sets the ID field of the mutation.
+func withNodeDrainID(id int64) nodedrainOption {
+	return func(m *NodeDrainMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *NodeDrain
+		)
+		m.oldValue = func(ctx context.Context) (*NodeDrain, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().NodeDrain.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withNodeDrain sets the old NodeDrain of the mutation.
+func withNodeDrain(node *NodeDrain) nodedrainOption {
+	return func(m *NodeDrainMutation) {
+		m.oldValue = func(context.Context) (*NodeDrain, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m NodeDrainMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m NodeDrainMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of NodeDrain entities.
+func (m *NodeDrainMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *NodeDrainMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *NodeDrainMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().NodeDrain.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetNodeName sets the "node_name" field.
+func (m *NodeDrainMutation) SetNodeName(s string) {
+	m.node_name = &s
+}
+
+// NodeName returns the value of the "node_name" field in the mutation.
+func (m *NodeDrainMutation) NodeName() (r string, exists bool) {
+	v := m.node_name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNodeName returns the old "node_name" field's value of the NodeDrain entity.
+// If the NodeDrain object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeDrainMutation) OldNodeName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNodeName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNodeName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNodeName: %w", err)
+	}
+	return oldValue.NodeName, nil
+}
+
+// ResetNodeName resets all changes to the "node_name" field.
+func (m *NodeDrainMutation) ResetNodeName() {
+	m.node_name = nil
+}
+
+// SetInstanceID sets the "instance_id" field.
+func (m *NodeDrainMutation) SetInstanceID(s string) {
+	m.instance_id = &s
+}
+
+// InstanceID returns the value of the "instance_id" field in the mutation.
+func (m *NodeDrainMutation) InstanceID() (r string, exists bool) {
+	v := m.instance_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInstanceID returns the old "instance_id" field's value of the NodeDrain entity.
+// If the NodeDrain object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeDrainMutation) OldInstanceID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInstanceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInstanceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInstanceID: %w", err)
+	}
+	return oldValue.InstanceID, nil
+}
+
+// ResetInstanceID resets all changes to the "instance_id" field.
+func (m *NodeDrainMutation) ResetInstanceID() {
+	m.instance_id = nil
+}
+
+// SetReason sets the "reason" field.
+func (m *NodeDrainMutation) SetReason(s string) {
+	m.reason = &s
+}
+
+// Reason returns the value of the "reason" field in the mutation.
+func (m *NodeDrainMutation) Reason() (r string, exists bool) {
+	v := m.reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReason returns the old "reason" field's value of the NodeDrain entity.
+// If the NodeDrain object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeDrainMutation) OldReason(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReason: %w", err)
+	}
+	return oldValue.Reason, nil
+}
+
+// ClearReason clears the value of the "reason" field.
+func (m *NodeDrainMutation) ClearReason() {
+	m.reason = nil
+	m.clearedFields[nodedrain.FieldReason] = struct{}{}
+}
+
+// ReasonCleared returns if the "reason" field was cleared in this mutation.
+func (m *NodeDrainMutation) ReasonCleared() bool {
+	_, ok := m.clearedFields[nodedrain.FieldReason]
+	return ok
+}
+
+// ResetReason resets all changes to the "reason" field.
+func (m *NodeDrainMutation) ResetReason() {
+	m.reason = nil
+	delete(m.clearedFields, nodedrain.FieldReason)
+}
+
+// SetAccount sets the "account" field.
+func (m *NodeDrainMutation) SetAccount(s string) {
+	m.account = &s
+}
+
+// Account returns the value of the "account" field in the mutation.
+func (m *NodeDrainMutation) Account() (r string, exists bool) {
+	v := m.account
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAccount returns the old "account" field's value of the NodeDrain entity.
+// If the NodeDrain object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeDrainMutation) OldAccount(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAccount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAccount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAccount: %w", err)
+	}
+	return oldValue.Account, nil
+}
+
+// ResetAccount resets all changes to the "account" field.
+func (m *NodeDrainMutation) ResetAccount() {
+	m.account = nil
+}
+
+// SetCreated sets the "created" field.
+func (m *NodeDrainMutation) SetCreated(t time.Time) {
+	m.created = &t
+}
+
+// Created returns the value of the "created" field in the mutation.
+func (m *NodeDrainMutation) Created() (r time.Time, exists bool) {
+	v := m.created
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreated returns the old "created" field's value of the NodeDrain entity.
+// If the NodeDrain object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeDrainMutation) OldCreated(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreated is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreated requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreated: %w", err)
+	}
+	return oldValue.Created, nil
+}
+
+// ResetCreated resets all changes to the "created" field.
+func (m *NodeDrainMutation) ResetCreated() {
+	m.created = nil
+}
+
+// Where appends a list predicates to the NodeDrainMutation builder.
+func (m *NodeDrainMutation) Where(ps ...predicate.NodeDrain) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the NodeDrainMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *NodeDrainMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.NodeDrain, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *NodeDrainMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *NodeDrainMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (NodeDrain).
+func (m *NodeDrainMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *NodeDrainMutation) Fields() []string {
+	fields := make([]string, 0, 5)
+	if m.node_name != nil {
+		fields = append(fields, nodedrain.FieldNodeName)
+	}
+	if m.instance_id != nil {
+		fields = append(fields, nodedrain.FieldInstanceID)
+	}
+	if m.reason != nil {
+		fields = append(fields, nodedrain.FieldReason)
+	}
+	if m.account != nil {
+		fields = append(fields, nodedrain.FieldAccount)
+	}
+	if m.created != nil {
+		fields = append(fields, nodedrain.FieldCreated)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *NodeDrainMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case nodedrain.FieldNodeName:
+		return m.NodeName()
+	case nodedrain.FieldInstanceID:
+		return m.InstanceID()
+	case nodedrain.FieldReason:
+		return m.Reason()
+	case nodedrain.FieldAccount:
+		return m.Account()
+	case nodedrain.FieldCreated:
+		return m.Created()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *NodeDrainMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case nodedrain.FieldNodeName:
+		return m.OldNodeName(ctx)
+	case nodedrain.FieldInstanceID:
+		return m.OldInstanceID(ctx)
+	case nodedrain.FieldReason:
+		return m.OldReason(ctx)
+	case nodedrain.FieldAccount:
+		return m.OldAccount(ctx)
+	case nodedrain.FieldCreated:
+		return m.OldCreated(ctx)
+	}
+	return nil, fmt.Errorf("unknown NodeDrain field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *NodeDrainMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case nodedrain.FieldNodeName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNodeName(v)
+		return nil
+	case nodedrain.FieldInstanceID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInstanceID(v)
+		return nil
+	case nodedrain.FieldReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReason(v)
+		return nil
+	case nodedrain.FieldAccount:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAccount(v)
+		return nil
+	case nodedrain.FieldCreated:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreated(v)
+		return nil
+	}
+	return fmt.Errorf("unknown NodeDrain field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *NodeDrainMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *NodeDrainMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *NodeDrainMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown NodeDrain numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *NodeDrainMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(nodedrain.FieldReason) {
+		fields = append(fields, nodedrain.FieldReason)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *NodeDrainMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *NodeDrainMutation) ClearField(name string) error {
+	switch name {
+	case nodedrain.FieldReason:
+		m.ClearReason()
+		return nil
+	}
+	return fmt.Errorf("unknown NodeDrain nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *NodeDrainMutation) ResetField(name string) error {
+	switch name {
+	case nodedrain.FieldNodeName:
+		m.ResetNodeName()
+		return nil
+	case nodedrain.FieldInstanceID:
+		m.ResetInstanceID()
+		return nil
+	case nodedrain.FieldReason:
+		m.ResetReason()
+		return nil
+	case nodedrain.FieldAccount:
+		m.ResetAccount()
+		return nil
+	case nodedrain.FieldCreated:
+		m.ResetCreated()
+		return nil
+	}
+	return fmt.Errorf("unknown NodeDrain field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *NodeDrainMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *NodeDrainMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *NodeDrainMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *NodeDrainMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *NodeDrainMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *NodeDrainMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *NodeDrainMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown NodeDrain unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *NodeDrainMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown NodeDrain edge %s", name)
+}
+
+// NodeEventMutation represents an operation that mutates the NodeEvent nodes in the graph.
+type NodeEventMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int64
+	at            *time.Time
+	node_name     *string
+	instance_id   *string
+	location      *string
+	kind          *string
+	reason        *string
+	account       *string
+	version       *string
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*NodeEvent, error)
+	predicates    []predicate.NodeEvent
+}
+
+var _ ent.Mutation = (*NodeEventMutation)(nil)
+
+// nodeeventOption allows management of the mutation configuration using functional options.
+type nodeeventOption func(*NodeEventMutation)
+
+// newNodeEventMutation creates new mutation for the NodeEvent entity.
+func newNodeEventMutation(c config, op Op, opts ...nodeeventOption) *NodeEventMutation {
+	m := &NodeEventMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeNodeEvent,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withNodeEventID sets the ID field of the mutation.
+func withNodeEventID(id int64) nodeeventOption {
+	return func(m *NodeEventMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *NodeEvent
+		)
+		m.oldValue = func(ctx context.Context) (*NodeEvent, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().NodeEvent.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withNodeEvent sets the old NodeEvent of the mutation.
+func withNodeEvent(node *NodeEvent) nodeeventOption {
+	return func(m *NodeEventMutation) {
+		m.oldValue = func(context.Context) (*NodeEvent, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m NodeEventMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m NodeEventMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of NodeEvent entities.
+func (m *NodeEventMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *NodeEventMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *NodeEventMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().NodeEvent.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetAt sets the "at" field.
+func (m *NodeEventMutation) SetAt(t time.Time) {
+	m.at = &t
+}
+
+// At returns the value of the "at" field in the mutation.
+func (m *NodeEventMutation) At() (r time.Time, exists bool) {
+	v := m.at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAt returns the old "at" field's value of the NodeEvent entity.
+// If the NodeEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeEventMutation) OldAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAt: %w", err)
+	}
+	return oldValue.At, nil
+}
+
+// ResetAt resets all changes to the "at" field.
+func (m *NodeEventMutation) ResetAt() {
+	m.at = nil
+}
+
+// SetNodeName sets the "node_name" field.
+func (m *NodeEventMutation) SetNodeName(s string) {
+	m.node_name = &s
+}
+
+// NodeName returns the value of the "node_name" field in the mutation.
+func (m *NodeEventMutation) NodeName() (r string, exists bool) {
+	v := m.node_name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNodeName returns the old "node_name" field's value of the NodeEvent entity.
+// If the NodeEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeEventMutation) OldNodeName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNodeName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNodeName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNodeName: %w", err)
+	}
+	return oldValue.NodeName, nil
+}
+
+// ResetNodeName resets all changes to the "node_name" field.
+func (m *NodeEventMutation) ResetNodeName() {
+	m.node_name = nil
+}
+
+// SetInstanceID sets the "instance_id" field.
+func (m *NodeEventMutation) SetInstanceID(s string) {
+	m.instance_id = &s
+}
+
+// InstanceID returns the value of the "instance_id" field in the mutation.
+func (m *NodeEventMutation) InstanceID() (r string, exists bool) {
+	v := m.instance_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInstanceID returns the old "instance_id" field's value of the NodeEvent entity.
+// If the NodeEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeEventMutation) OldInstanceID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInstanceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInstanceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInstanceID: %w", err)
+	}
+	return oldValue.InstanceID, nil
+}
+
+// ClearInstanceID clears the value of the "instance_id" field.
+func (m *NodeEventMutation) ClearInstanceID() {
+	m.instance_id = nil
+	m.clearedFields[nodeevent.FieldInstanceID] = struct{}{}
+}
+
+// InstanceIDCleared returns if the "instance_id" field was cleared in this mutation.
+func (m *NodeEventMutation) InstanceIDCleared() bool {
+	_, ok := m.clearedFields[nodeevent.FieldInstanceID]
+	return ok
+}
+
+// ResetInstanceID resets all changes to the "instance_id" field.
+func (m *NodeEventMutation) ResetInstanceID() {
+	m.instance_id = nil
+	delete(m.clearedFields, nodeevent.FieldInstanceID)
+}
+
+// SetLocation sets the "location" field.
+func (m *NodeEventMutation) SetLocation(s string) {
+	m.location = &s
+}
+
+// Location returns the value of the "location" field in the mutation.
+func (m *NodeEventMutation) Location() (r string, exists bool) {
+	v := m.location
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLocation returns the old "location" field's value of the NodeEvent entity.
+// If the NodeEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeEventMutation) OldLocation(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLocation is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLocation requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLocation: %w", err)
+	}
+	return oldValue.Location, nil
+}
+
+// ClearLocation clears the value of the "location" field.
+func (m *NodeEventMutation) ClearLocation() {
+	m.location = nil
+	m.clearedFields[nodeevent.FieldLocation] = struct{}{}
+}
+
+// LocationCleared returns if the "location" field was cleared in this mutation.
+func (m *NodeEventMutation) LocationCleared() bool {
+	_, ok := m.clearedFields[nodeevent.FieldLocation]
+	return ok
+}
+
+// ResetLocation resets all changes to the "location" field.
+func (m *NodeEventMutation) ResetLocation() {
+	m.location = nil
+	delete(m.clearedFields, nodeevent.FieldLocation)
+}
+
+// SetKind sets the "kind" field.
+func (m *NodeEventMutation) SetKind(s string) {
+	m.kind = &s
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *NodeEventMutation) Kind() (r string, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the NodeEvent entity.
+// If the NodeEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeEventMutation) OldKind(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *NodeEventMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetReason sets the "reason" field.
+func (m *NodeEventMutation) SetReason(s string) {
+	m.reason = &s
+}
+
+// Reason returns the value of the "reason" field in the mutation.
+func (m *NodeEventMutation) Reason() (r string, exists bool) {
+	v := m.reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReason returns the old "reason" field's value of the NodeEvent entity.
+// If the NodeEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeEventMutation) OldReason(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReason: %w", err)
+	}
+	return oldValue.Reason, nil
+}
+
+// ClearReason clears the value of the "reason" field.
+func (m *NodeEventMutation) ClearReason() {
+	m.reason = nil
+	m.clearedFields[nodeevent.FieldReason] = struct{}{}
+}
+
+// ReasonCleared returns if the "reason" field was cleared in this mutation.
+func (m *NodeEventMutation) ReasonCleared() bool {
+	_, ok := m.clearedFields[nodeevent.FieldReason]
+	return ok
+}
+
+// ResetReason resets all changes to the "reason" field.
+func (m *NodeEventMutation) ResetReason() {
+	m.reason = nil
+	delete(m.clearedFields, nodeevent.FieldReason)
+}
+
+// SetAccount sets the "account" field.
+func (m *NodeEventMutation) SetAccount(s string) {
+	m.account = &s
+}
+
+// Account returns the value of the "account" field in the mutation.
+func (m *NodeEventMutation) Account() (r string, exists bool) {
+	v := m.account
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAccount returns the old "account" field's value of the NodeEvent entity.
+// If the NodeEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeEventMutation) OldAccount(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAccount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAccount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAccount: %w", err)
+	}
+	return oldValue.Account, nil
+}
+
+// ClearAccount clears the value of the "account" field.
+func (m *NodeEventMutation) ClearAccount() {
+	m.account = nil
+	m.clearedFields[nodeevent.FieldAccount] = struct{}{}
+}
+
+// AccountCleared returns if the "account" field was cleared in this mutation.
+func (m *NodeEventMutation) AccountCleared() bool {
+	_, ok := m.clearedFields[nodeevent.FieldAccount]
+	return ok
+}
+
+// ResetAccount resets all changes to the "account" field.
+func (m *NodeEventMutation) ResetAccount() {
+	m.account = nil
+	delete(m.clearedFields, nodeevent.FieldAccount)
+}
+
+// SetVersion sets the "version" field.
+func (m *NodeEventMutation) SetVersion(s string) {
+	m.version = &s
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *NodeEventMutation) Version() (r string, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the NodeEvent entity.
+// If the NodeEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeEventMutation) OldVersion(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// ClearVersion clears the value of the "version" field.
+func (m *NodeEventMutation) ClearVersion() {
+	m.version = nil
+	m.clearedFields[nodeevent.FieldVersion] = struct{}{}
+}
+
+// VersionCleared returns if the "version" field was cleared in this mutation.
+func (m *NodeEventMutation) VersionCleared() bool {
+	_, ok := m.clearedFields[nodeevent.FieldVersion]
+	return ok
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *NodeEventMutation) ResetVersion() {
+	m.version = nil
+	delete(m.clearedFields, nodeevent.FieldVersion)
+}
+
+// Where appends a list predicates to the NodeEventMutation builder.
+func (m *NodeEventMutation) Where(ps ...predicate.NodeEvent) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the NodeEventMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *NodeEventMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.NodeEvent, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *NodeEventMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *NodeEventMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (NodeEvent).
+func (m *NodeEventMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *NodeEventMutation) Fields() []string {
+	fields := make([]string, 0, 8)
+	if m.at != nil {
+		fields = append(fields, nodeevent.FieldAt)
+	}
+	if m.node_name != nil {
+		fields = append(fields, nodeevent.FieldNodeName)
+	}
+	if m.instance_id != nil {
+		fields = append(fields, nodeevent.FieldInstanceID)
+	}
+	if m.location != nil {
+		fields = append(fields, nodeevent.FieldLocation)
+	}
+	if m.kind != nil {
+		fields = append(fields, nodeevent.FieldKind)
+	}
+	if m.reason != nil {
+		fields = append(fields, nodeevent.FieldReason)
+	}
+	if m.account != nil {
+		fields = append(fields, nodeevent.FieldAccount)
+	}
+	if m.version != nil {
+		fields = append(fields, nodeevent.FieldVersion)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *NodeEventMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case nodeevent.FieldAt:
+		return m.At()
+	case nodeevent.FieldNodeName:
+		return m.NodeName()
+	case nodeevent.FieldInstanceID:
+		return m.InstanceID()
+	case nodeevent.FieldLocation:
+		return m.Location()
+	case nodeevent.FieldKind:
+		return m.Kind()
+	case nodeevent.FieldReason:
+		return m.Reason()
+	case nodeevent.FieldAccount:
+		return m.Account()
+	case nodeevent.FieldVersion:
+		return m.Version()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *NodeEventMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case nodeevent.FieldAt:
+		return m.OldAt(ctx)
+	case nodeevent.FieldNodeName:
+		return m.OldNodeName(ctx)
+	case nodeevent.FieldInstanceID:
+		return m.OldInstanceID(ctx)
+	case nodeevent.FieldLocation:
+		return m.OldLocation(ctx)
+	case nodeevent.FieldKind:
+		return m.OldKind(ctx)
+	case nodeevent.FieldReason:
+		return m.OldReason(ctx)
+	case nodeevent.FieldAccount:
+		return m.OldAccount(ctx)
+	case nodeevent.FieldVersion:
+		return m.OldVersion(ctx)
+	}
+	return nil, fmt.Errorf("unknown NodeEvent field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *NodeEventMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case nodeevent.FieldAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAt(v)
+		return nil
+	case nodeevent.FieldNodeName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNodeName(v)
+		return nil
+	case nodeevent.FieldInstanceID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInstanceID(v)
+		return nil
+	case nodeevent.FieldLocation:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLocation(v)
+		return nil
+	case nodeevent.FieldKind:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case nodeevent.FieldReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReason(v)
+		return nil
+	case nodeevent.FieldAccount:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAccount(v)
+		return nil
+	case nodeevent.FieldVersion:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	}
+	return fmt.Errorf("unknown NodeEvent field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *NodeEventMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *NodeEventMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *NodeEventMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown NodeEvent numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *NodeEventMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(nodeevent.FieldInstanceID) {
+		fields = append(fields, nodeevent.FieldInstanceID)
+	}
+	if m.FieldCleared(nodeevent.FieldLocation) {
+		fields = append(fields, nodeevent.FieldLocation)
+	}
+	if m.FieldCleared(nodeevent.FieldReason) {
+		fields = append(fields, nodeevent.FieldReason)
+	}
+	if m.FieldCleared(nodeevent.FieldAccount) {
+		fields = append(fields, nodeevent.FieldAccount)
+	}
+	if m.FieldCleared(nodeevent.FieldVersion) {
+		fields = append(fields, nodeevent.FieldVersion)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *NodeEventMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *NodeEventMutation) ClearField(name string) error {
+	switch name {
+	case nodeevent.FieldInstanceID:
+		m.ClearInstanceID()
+		return nil
+	case nodeevent.FieldLocation:
+		m.ClearLocation()
+		return nil
+	case nodeevent.FieldReason:
+		m.ClearReason()
+		return nil
+	case nodeevent.FieldAccount:
+		m.ClearAccount()
+		return nil
+	case nodeevent.FieldVersion:
+		m.ClearVersion()
+		return nil
+	}
+	return fmt.Errorf("unknown NodeEvent nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *NodeEventMutation) ResetField(name string) error {
+	switch name {
+	case nodeevent.FieldAt:
+		m.ResetAt()
+		return nil
+	case nodeevent.FieldNodeName:
+		m.ResetNodeName()
+		return nil
+	case nodeevent.FieldInstanceID:
+		m.ResetInstanceID()
+		return nil
+	case nodeevent.FieldLocation:
+		m.ResetLocation()
+		return nil
+	case nodeevent.FieldKind:
+		m.ResetKind()
+		return nil
+	case nodeevent.FieldReason:
+		m.ResetReason()
+		return nil
+	case nodeevent.FieldAccount:
+		m.ResetAccount()
+		return nil
+	case nodeevent.FieldVersion:
+		m.ResetVersion()
+		return nil
+	}
+	return fmt.Errorf("unknown NodeEvent field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *NodeEventMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *NodeEventMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *NodeEventMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *NodeEventMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *NodeEventMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *NodeEventMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *NodeEventMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown NodeEvent unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *NodeEventMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown NodeEvent edge %s", name)
+}
+
 // NodeExtraMutation represents an operation that mutates the NodeExtra nodes in the graph.
 type NodeExtraMutation struct {
 	config
@@ -6018,6 +7402,8 @@ type NodeExtraMutation struct {
 	raw_session        *dbtype.Flag
 	old_token          *string
 	old_token_until    *time.Time
+	token_rotated      *time.Time
+	token_rotated_by   *string
 	config_revision    *int64
 	addconfig_revision *int64
 	first_seen         *time.Time
@@ -6357,6 +7743,104 @@ func (m *NodeExtraMutation) ResetOldTokenUntil() {
 	delete(m.clearedFields, nodeextra.FieldOldTokenUntil)
 }
 
+// SetTokenRotated sets the "token_rotated" field.
+func (m *NodeExtraMutation) SetTokenRotated(t time.Time) {
+	m.token_rotated = &t
+}
+
+// TokenRotated returns the value of the "token_rotated" field in the mutation.
+func (m *NodeExtraMutation) TokenRotated() (r time.Time, exists bool) {
+	v := m.token_rotated
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTokenRotated returns the old "token_rotated" field's value of the NodeExtra entity.
+// If the NodeExtra object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeExtraMutation) OldTokenRotated(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTokenRotated is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTokenRotated requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTokenRotated: %w", err)
+	}
+	return oldValue.TokenRotated, nil
+}
+
+// ClearTokenRotated clears the value of the "token_rotated" field.
+func (m *NodeExtraMutation) ClearTokenRotated() {
+	m.token_rotated = nil
+	m.clearedFields[nodeextra.FieldTokenRotated] = struct{}{}
+}
+
+// TokenRotatedCleared returns if the "token_rotated" field was cleared in this mutation.
+func (m *NodeExtraMutation) TokenRotatedCleared() bool {
+	_, ok := m.clearedFields[nodeextra.FieldTokenRotated]
+	return ok
+}
+
+// ResetTokenRotated resets all changes to the "token_rotated" field.
+func (m *NodeExtraMutation) ResetTokenRotated() {
+	m.token_rotated = nil
+	delete(m.clearedFields, nodeextra.FieldTokenRotated)
+}
+
+// SetTokenRotatedBy sets the "token_rotated_by" field.
+func (m *NodeExtraMutation) SetTokenRotatedBy(s string) {
+	m.token_rotated_by = &s
+}
+
+// TokenRotatedBy returns the value of the "token_rotated_by" field in the mutation.
+func (m *NodeExtraMutation) TokenRotatedBy() (r string, exists bool) {
+	v := m.token_rotated_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTokenRotatedBy returns the old "token_rotated_by" field's value of the NodeExtra entity.
+// If the NodeExtra object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NodeExtraMutation) OldTokenRotatedBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTokenRotatedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTokenRotatedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTokenRotatedBy: %w", err)
+	}
+	return oldValue.TokenRotatedBy, nil
+}
+
+// ClearTokenRotatedBy clears the value of the "token_rotated_by" field.
+func (m *NodeExtraMutation) ClearTokenRotatedBy() {
+	m.token_rotated_by = nil
+	m.clearedFields[nodeextra.FieldTokenRotatedBy] = struct{}{}
+}
+
+// TokenRotatedByCleared returns if the "token_rotated_by" field was cleared in this mutation.
+func (m *NodeExtraMutation) TokenRotatedByCleared() bool {
+	_, ok := m.clearedFields[nodeextra.FieldTokenRotatedBy]
+	return ok
+}
+
+// ResetTokenRotatedBy resets all changes to the "token_rotated_by" field.
+func (m *NodeExtraMutation) ResetTokenRotatedBy() {
+	m.token_rotated_by = nil
+	delete(m.clearedFields, nodeextra.FieldTokenRotatedBy)
+}
+
 // SetConfigRevision sets the "config_revision" field.
 func (m *NodeExtraMutation) SetConfigRevision(i int64) {
 	m.config_revision = &i
@@ -6496,7 +7980,7 @@ func (m *NodeExtraMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *NodeExtraMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 9)
 	if m.node_id != nil {
 		fields = append(fields, nodeextra.FieldNodeID)
 	}
@@ -6511,6 +7995,12 @@ func (m *NodeExtraMutation) Fields() []string {
 	}
 	if m.old_token_until != nil {
 		fields = append(fields, nodeextra.FieldOldTokenUntil)
+	}
+	if m.token_rotated != nil {
+		fields = append(fields, nodeextra.FieldTokenRotated)
+	}
+	if m.token_rotated_by != nil {
+		fields = append(fields, nodeextra.FieldTokenRotatedBy)
 	}
 	if m.config_revision != nil {
 		fields = append(fields, nodeextra.FieldConfigRevision)
@@ -6536,6 +8026,10 @@ func (m *NodeExtraMutation) Field(name string) (ent.Value, bool) {
 		return m.OldToken()
 	case nodeextra.FieldOldTokenUntil:
 		return m.OldTokenUntil()
+	case nodeextra.FieldTokenRotated:
+		return m.TokenRotated()
+	case nodeextra.FieldTokenRotatedBy:
+		return m.TokenRotatedBy()
 	case nodeextra.FieldConfigRevision:
 		return m.ConfigRevision()
 	case nodeextra.FieldFirstSeen:
@@ -6559,6 +8053,10 @@ func (m *NodeExtraMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldOldToken(ctx)
 	case nodeextra.FieldOldTokenUntil:
 		return m.OldOldTokenUntil(ctx)
+	case nodeextra.FieldTokenRotated:
+		return m.OldTokenRotated(ctx)
+	case nodeextra.FieldTokenRotatedBy:
+		return m.OldTokenRotatedBy(ctx)
 	case nodeextra.FieldConfigRevision:
 		return m.OldConfigRevision(ctx)
 	case nodeextra.FieldFirstSeen:
@@ -6606,6 +8104,20 @@ func (m *NodeExtraMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetOldTokenUntil(v)
+		return nil
+	case nodeextra.FieldTokenRotated:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTokenRotated(v)
+		return nil
+	case nodeextra.FieldTokenRotatedBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTokenRotatedBy(v)
 		return nil
 	case nodeextra.FieldConfigRevision:
 		v, ok := value.(int64)
@@ -6684,6 +8196,12 @@ func (m *NodeExtraMutation) ClearedFields() []string {
 	if m.FieldCleared(nodeextra.FieldOldTokenUntil) {
 		fields = append(fields, nodeextra.FieldOldTokenUntil)
 	}
+	if m.FieldCleared(nodeextra.FieldTokenRotated) {
+		fields = append(fields, nodeextra.FieldTokenRotated)
+	}
+	if m.FieldCleared(nodeextra.FieldTokenRotatedBy) {
+		fields = append(fields, nodeextra.FieldTokenRotatedBy)
+	}
 	if m.FieldCleared(nodeextra.FieldFirstSeen) {
 		fields = append(fields, nodeextra.FieldFirstSeen)
 	}
@@ -6706,6 +8224,12 @@ func (m *NodeExtraMutation) ClearField(name string) error {
 		return nil
 	case nodeextra.FieldOldTokenUntil:
 		m.ClearOldTokenUntil()
+		return nil
+	case nodeextra.FieldTokenRotated:
+		m.ClearTokenRotated()
+		return nil
+	case nodeextra.FieldTokenRotatedBy:
+		m.ClearTokenRotatedBy()
 		return nil
 	case nodeextra.FieldFirstSeen:
 		m.ClearFirstSeen()
@@ -6732,6 +8256,12 @@ func (m *NodeExtraMutation) ResetField(name string) error {
 		return nil
 	case nodeextra.FieldOldTokenUntil:
 		m.ResetOldTokenUntil()
+		return nil
+	case nodeextra.FieldTokenRotated:
+		m.ResetTokenRotated()
+		return nil
+	case nodeextra.FieldTokenRotatedBy:
+		m.ResetTokenRotatedBy()
 		return nil
 	case nodeextra.FieldConfigRevision:
 		m.ResetConfigRevision()
@@ -11707,6 +13237,504 @@ func (m *RoleMutation) ResetEdge(name string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown Role edge %s", name)
+}
+
+// RoleExtraMutation represents an operation that mutates the RoleExtra nodes in the graph.
+type RoleExtraMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int64
+	role_id       *int64
+	addrole_id    *int64
+	read_only     *dbtype.Flag
+	node_groups   *string
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*RoleExtra, error)
+	predicates    []predicate.RoleExtra
+}
+
+var _ ent.Mutation = (*RoleExtraMutation)(nil)
+
+// roleextraOption allows management of the mutation configuration using functional options.
+type roleextraOption func(*RoleExtraMutation)
+
+// newRoleExtraMutation creates new mutation for the RoleExtra entity.
+func newRoleExtraMutation(c config, op Op, opts ...roleextraOption) *RoleExtraMutation {
+	m := &RoleExtraMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeRoleExtra,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withRoleExtraID sets the ID field of the mutation.
+func withRoleExtraID(id int64) roleextraOption {
+	return func(m *RoleExtraMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *RoleExtra
+		)
+		m.oldValue = func(ctx context.Context) (*RoleExtra, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().RoleExtra.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withRoleExtra sets the old RoleExtra of the mutation.
+func withRoleExtra(node *RoleExtra) roleextraOption {
+	return func(m *RoleExtraMutation) {
+		m.oldValue = func(context.Context) (*RoleExtra, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m RoleExtraMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m RoleExtraMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of RoleExtra entities.
+func (m *RoleExtraMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *RoleExtraMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *RoleExtraMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().RoleExtra.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetRoleID sets the "role_id" field.
+func (m *RoleExtraMutation) SetRoleID(i int64) {
+	m.role_id = &i
+	m.addrole_id = nil
+}
+
+// RoleID returns the value of the "role_id" field in the mutation.
+func (m *RoleExtraMutation) RoleID() (r int64, exists bool) {
+	v := m.role_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRoleID returns the old "role_id" field's value of the RoleExtra entity.
+// If the RoleExtra object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RoleExtraMutation) OldRoleID(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRoleID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRoleID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRoleID: %w", err)
+	}
+	return oldValue.RoleID, nil
+}
+
+// AddRoleID adds i to the "role_id" field.
+func (m *RoleExtraMutation) AddRoleID(i int64) {
+	if m.addrole_id != nil {
+		*m.addrole_id += i
+	} else {
+		m.addrole_id = &i
+	}
+}
+
+// AddedRoleID returns the value that was added to the "role_id" field in this mutation.
+func (m *RoleExtraMutation) AddedRoleID() (r int64, exists bool) {
+	v := m.addrole_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRoleID resets all changes to the "role_id" field.
+func (m *RoleExtraMutation) ResetRoleID() {
+	m.role_id = nil
+	m.addrole_id = nil
+}
+
+// SetReadOnly sets the "read_only" field.
+func (m *RoleExtraMutation) SetReadOnly(d dbtype.Flag) {
+	m.read_only = &d
+}
+
+// ReadOnly returns the value of the "read_only" field in the mutation.
+func (m *RoleExtraMutation) ReadOnly() (r dbtype.Flag, exists bool) {
+	v := m.read_only
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadOnly returns the old "read_only" field's value of the RoleExtra entity.
+// If the RoleExtra object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RoleExtraMutation) OldReadOnly(ctx context.Context) (v dbtype.Flag, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadOnly is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadOnly requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadOnly: %w", err)
+	}
+	return oldValue.ReadOnly, nil
+}
+
+// ResetReadOnly resets all changes to the "read_only" field.
+func (m *RoleExtraMutation) ResetReadOnly() {
+	m.read_only = nil
+}
+
+// SetNodeGroups sets the "node_groups" field.
+func (m *RoleExtraMutation) SetNodeGroups(s string) {
+	m.node_groups = &s
+}
+
+// NodeGroups returns the value of the "node_groups" field in the mutation.
+func (m *RoleExtraMutation) NodeGroups() (r string, exists bool) {
+	v := m.node_groups
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNodeGroups returns the old "node_groups" field's value of the RoleExtra entity.
+// If the RoleExtra object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RoleExtraMutation) OldNodeGroups(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNodeGroups is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNodeGroups requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNodeGroups: %w", err)
+	}
+	return oldValue.NodeGroups, nil
+}
+
+// ClearNodeGroups clears the value of the "node_groups" field.
+func (m *RoleExtraMutation) ClearNodeGroups() {
+	m.node_groups = nil
+	m.clearedFields[roleextra.FieldNodeGroups] = struct{}{}
+}
+
+// NodeGroupsCleared returns if the "node_groups" field was cleared in this mutation.
+func (m *RoleExtraMutation) NodeGroupsCleared() bool {
+	_, ok := m.clearedFields[roleextra.FieldNodeGroups]
+	return ok
+}
+
+// ResetNodeGroups resets all changes to the "node_groups" field.
+func (m *RoleExtraMutation) ResetNodeGroups() {
+	m.node_groups = nil
+	delete(m.clearedFields, roleextra.FieldNodeGroups)
+}
+
+// Where appends a list predicates to the RoleExtraMutation builder.
+func (m *RoleExtraMutation) Where(ps ...predicate.RoleExtra) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the RoleExtraMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *RoleExtraMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.RoleExtra, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *RoleExtraMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *RoleExtraMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (RoleExtra).
+func (m *RoleExtraMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *RoleExtraMutation) Fields() []string {
+	fields := make([]string, 0, 3)
+	if m.role_id != nil {
+		fields = append(fields, roleextra.FieldRoleID)
+	}
+	if m.read_only != nil {
+		fields = append(fields, roleextra.FieldReadOnly)
+	}
+	if m.node_groups != nil {
+		fields = append(fields, roleextra.FieldNodeGroups)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *RoleExtraMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case roleextra.FieldRoleID:
+		return m.RoleID()
+	case roleextra.FieldReadOnly:
+		return m.ReadOnly()
+	case roleextra.FieldNodeGroups:
+		return m.NodeGroups()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *RoleExtraMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case roleextra.FieldRoleID:
+		return m.OldRoleID(ctx)
+	case roleextra.FieldReadOnly:
+		return m.OldReadOnly(ctx)
+	case roleextra.FieldNodeGroups:
+		return m.OldNodeGroups(ctx)
+	}
+	return nil, fmt.Errorf("unknown RoleExtra field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *RoleExtraMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case roleextra.FieldRoleID:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRoleID(v)
+		return nil
+	case roleextra.FieldReadOnly:
+		v, ok := value.(dbtype.Flag)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadOnly(v)
+		return nil
+	case roleextra.FieldNodeGroups:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNodeGroups(v)
+		return nil
+	}
+	return fmt.Errorf("unknown RoleExtra field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *RoleExtraMutation) AddedFields() []string {
+	var fields []string
+	if m.addrole_id != nil {
+		fields = append(fields, roleextra.FieldRoleID)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *RoleExtraMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case roleextra.FieldRoleID:
+		return m.AddedRoleID()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *RoleExtraMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case roleextra.FieldRoleID:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRoleID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown RoleExtra numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *RoleExtraMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(roleextra.FieldNodeGroups) {
+		fields = append(fields, roleextra.FieldNodeGroups)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *RoleExtraMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *RoleExtraMutation) ClearField(name string) error {
+	switch name {
+	case roleextra.FieldNodeGroups:
+		m.ClearNodeGroups()
+		return nil
+	}
+	return fmt.Errorf("unknown RoleExtra nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *RoleExtraMutation) ResetField(name string) error {
+	switch name {
+	case roleextra.FieldRoleID:
+		m.ResetRoleID()
+		return nil
+	case roleextra.FieldReadOnly:
+		m.ResetReadOnly()
+		return nil
+	case roleextra.FieldNodeGroups:
+		m.ResetNodeGroups()
+		return nil
+	}
+	return fmt.Errorf("unknown RoleExtra field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *RoleExtraMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *RoleExtraMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *RoleExtraMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *RoleExtraMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *RoleExtraMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *RoleExtraMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *RoleExtraMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown RoleExtra unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *RoleExtraMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown RoleExtra edge %s", name)
 }
 
 // UserMutation represents an operation that mutates the User nodes in the graph.

@@ -28,6 +28,10 @@ type NodeExtra struct {
 	OldToken string `json:"-"`
 	// OldTokenUntil holds the value of the "old_token_until" field.
 	OldTokenUntil *time.Time `json:"old_token_until,omitempty"`
+	// when the token was last rotated
+	TokenRotated *time.Time `json:"token_rotated,omitempty"`
+	// account
+	TokenRotatedBy string `json:"token_rotated_by,omitempty"`
 	// ConfigRevision holds the value of the "config_revision" field.
 	ConfigRevision int64 `json:"config_revision,omitempty"`
 	// FirstSeen holds the value of the "first_seen" field.
@@ -44,9 +48,9 @@ func (*NodeExtra) scanValues(columns []string) ([]any, error) {
 			values[i] = new(dbtype.Flag)
 		case nodeextra.FieldID, nodeextra.FieldNodeID, nodeextra.FieldConfigRevision:
 			values[i] = new(sql.NullInt64)
-		case nodeextra.FieldOldToken:
+		case nodeextra.FieldOldToken, nodeextra.FieldTokenRotatedBy:
 			values[i] = new(sql.NullString)
-		case nodeextra.FieldOldTokenUntil, nodeextra.FieldFirstSeen:
+		case nodeextra.FieldOldTokenUntil, nodeextra.FieldTokenRotated, nodeextra.FieldFirstSeen:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -99,6 +103,19 @@ func (_m *NodeExtra) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.OldTokenUntil = new(time.Time)
 				*_m.OldTokenUntil = value.Time
+			}
+		case nodeextra.FieldTokenRotated:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field token_rotated", values[i])
+			} else if value.Valid {
+				_m.TokenRotated = new(time.Time)
+				*_m.TokenRotated = value.Time
+			}
+		case nodeextra.FieldTokenRotatedBy:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field token_rotated_by", values[i])
+			} else if value.Valid {
+				_m.TokenRotatedBy = value.String
 			}
 		case nodeextra.FieldConfigRevision:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -164,6 +181,14 @@ func (_m *NodeExtra) String() string {
 		builder.WriteString("old_token_until=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
+	builder.WriteString(", ")
+	if v := _m.TokenRotated; v != nil {
+		builder.WriteString("token_rotated=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("token_rotated_by=")
+	builder.WriteString(_m.TokenRotatedBy)
 	builder.WriteString(", ")
 	builder.WriteString("config_revision=")
 	builder.WriteString(fmt.Sprintf("%v", _m.ConfigRevision))

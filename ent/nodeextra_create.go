@@ -85,6 +85,34 @@ func (_c *NodeExtraCreate) SetNillableOldTokenUntil(v *time.Time) *NodeExtraCrea
 	return _c
 }
 
+// SetTokenRotated sets the "token_rotated" field.
+func (_c *NodeExtraCreate) SetTokenRotated(v time.Time) *NodeExtraCreate {
+	_c.mutation.SetTokenRotated(v)
+	return _c
+}
+
+// SetNillableTokenRotated sets the "token_rotated" field if the given value is not nil.
+func (_c *NodeExtraCreate) SetNillableTokenRotated(v *time.Time) *NodeExtraCreate {
+	if v != nil {
+		_c.SetTokenRotated(*v)
+	}
+	return _c
+}
+
+// SetTokenRotatedBy sets the "token_rotated_by" field.
+func (_c *NodeExtraCreate) SetTokenRotatedBy(v string) *NodeExtraCreate {
+	_c.mutation.SetTokenRotatedBy(v)
+	return _c
+}
+
+// SetNillableTokenRotatedBy sets the "token_rotated_by" field if the given value is not nil.
+func (_c *NodeExtraCreate) SetNillableTokenRotatedBy(v *string) *NodeExtraCreate {
+	if v != nil {
+		_c.SetTokenRotatedBy(*v)
+	}
+	return _c
+}
+
 // SetConfigRevision sets the "config_revision" field.
 func (_c *NodeExtraCreate) SetConfigRevision(v int64) *NodeExtraCreate {
 	_c.mutation.SetConfigRevision(v)
@@ -184,6 +212,11 @@ func (_c *NodeExtraCreate) check() error {
 			return &ValidationError{Name: "old_token", err: fmt.Errorf(`ent: validator failed for field "NodeExtra.old_token": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.TokenRotatedBy(); ok {
+		if err := nodeextra.TokenRotatedByValidator(v); err != nil {
+			return &ValidationError{Name: "token_rotated_by", err: fmt.Errorf(`ent: validator failed for field "NodeExtra.token_rotated_by": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.ConfigRevision(); !ok {
 		return &ValidationError{Name: "config_revision", err: errors.New(`ent: missing required field "NodeExtra.config_revision"`)}
 	}
@@ -239,6 +272,14 @@ func (_c *NodeExtraCreate) createSpec() (*NodeExtra, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.OldTokenUntil(); ok {
 		_spec.SetField(nodeextra.FieldOldTokenUntil, field.TypeTime, value)
 		_node.OldTokenUntil = &value
+	}
+	if value, ok := _c.mutation.TokenRotated(); ok {
+		_spec.SetField(nodeextra.FieldTokenRotated, field.TypeTime, value)
+		_node.TokenRotated = &value
+	}
+	if value, ok := _c.mutation.TokenRotatedBy(); ok {
+		_spec.SetField(nodeextra.FieldTokenRotatedBy, field.TypeString, value)
+		_node.TokenRotatedBy = value
 	}
 	if value, ok := _c.mutation.ConfigRevision(); ok {
 		_spec.SetField(nodeextra.FieldConfigRevision, field.TypeInt64, value)
@@ -375,6 +416,42 @@ func (u *NodeExtraUpsert) UpdateOldTokenUntil() *NodeExtraUpsert {
 // ClearOldTokenUntil clears the value of the "old_token_until" field.
 func (u *NodeExtraUpsert) ClearOldTokenUntil() *NodeExtraUpsert {
 	u.SetNull(nodeextra.FieldOldTokenUntil)
+	return u
+}
+
+// SetTokenRotated sets the "token_rotated" field.
+func (u *NodeExtraUpsert) SetTokenRotated(v time.Time) *NodeExtraUpsert {
+	u.Set(nodeextra.FieldTokenRotated, v)
+	return u
+}
+
+// UpdateTokenRotated sets the "token_rotated" field to the value that was provided on create.
+func (u *NodeExtraUpsert) UpdateTokenRotated() *NodeExtraUpsert {
+	u.SetExcluded(nodeextra.FieldTokenRotated)
+	return u
+}
+
+// ClearTokenRotated clears the value of the "token_rotated" field.
+func (u *NodeExtraUpsert) ClearTokenRotated() *NodeExtraUpsert {
+	u.SetNull(nodeextra.FieldTokenRotated)
+	return u
+}
+
+// SetTokenRotatedBy sets the "token_rotated_by" field.
+func (u *NodeExtraUpsert) SetTokenRotatedBy(v string) *NodeExtraUpsert {
+	u.Set(nodeextra.FieldTokenRotatedBy, v)
+	return u
+}
+
+// UpdateTokenRotatedBy sets the "token_rotated_by" field to the value that was provided on create.
+func (u *NodeExtraUpsert) UpdateTokenRotatedBy() *NodeExtraUpsert {
+	u.SetExcluded(nodeextra.FieldTokenRotatedBy)
+	return u
+}
+
+// ClearTokenRotatedBy clears the value of the "token_rotated_by" field.
+func (u *NodeExtraUpsert) ClearTokenRotatedBy() *NodeExtraUpsert {
+	u.SetNull(nodeextra.FieldTokenRotatedBy)
 	return u
 }
 
@@ -550,6 +627,48 @@ func (u *NodeExtraUpsertOne) UpdateOldTokenUntil() *NodeExtraUpsertOne {
 func (u *NodeExtraUpsertOne) ClearOldTokenUntil() *NodeExtraUpsertOne {
 	return u.Update(func(s *NodeExtraUpsert) {
 		s.ClearOldTokenUntil()
+	})
+}
+
+// SetTokenRotated sets the "token_rotated" field.
+func (u *NodeExtraUpsertOne) SetTokenRotated(v time.Time) *NodeExtraUpsertOne {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.SetTokenRotated(v)
+	})
+}
+
+// UpdateTokenRotated sets the "token_rotated" field to the value that was provided on create.
+func (u *NodeExtraUpsertOne) UpdateTokenRotated() *NodeExtraUpsertOne {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.UpdateTokenRotated()
+	})
+}
+
+// ClearTokenRotated clears the value of the "token_rotated" field.
+func (u *NodeExtraUpsertOne) ClearTokenRotated() *NodeExtraUpsertOne {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.ClearTokenRotated()
+	})
+}
+
+// SetTokenRotatedBy sets the "token_rotated_by" field.
+func (u *NodeExtraUpsertOne) SetTokenRotatedBy(v string) *NodeExtraUpsertOne {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.SetTokenRotatedBy(v)
+	})
+}
+
+// UpdateTokenRotatedBy sets the "token_rotated_by" field to the value that was provided on create.
+func (u *NodeExtraUpsertOne) UpdateTokenRotatedBy() *NodeExtraUpsertOne {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.UpdateTokenRotatedBy()
+	})
+}
+
+// ClearTokenRotatedBy clears the value of the "token_rotated_by" field.
+func (u *NodeExtraUpsertOne) ClearTokenRotatedBy() *NodeExtraUpsertOne {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.ClearTokenRotatedBy()
 	})
 }
 
@@ -897,6 +1016,48 @@ func (u *NodeExtraUpsertBulk) UpdateOldTokenUntil() *NodeExtraUpsertBulk {
 func (u *NodeExtraUpsertBulk) ClearOldTokenUntil() *NodeExtraUpsertBulk {
 	return u.Update(func(s *NodeExtraUpsert) {
 		s.ClearOldTokenUntil()
+	})
+}
+
+// SetTokenRotated sets the "token_rotated" field.
+func (u *NodeExtraUpsertBulk) SetTokenRotated(v time.Time) *NodeExtraUpsertBulk {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.SetTokenRotated(v)
+	})
+}
+
+// UpdateTokenRotated sets the "token_rotated" field to the value that was provided on create.
+func (u *NodeExtraUpsertBulk) UpdateTokenRotated() *NodeExtraUpsertBulk {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.UpdateTokenRotated()
+	})
+}
+
+// ClearTokenRotated clears the value of the "token_rotated" field.
+func (u *NodeExtraUpsertBulk) ClearTokenRotated() *NodeExtraUpsertBulk {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.ClearTokenRotated()
+	})
+}
+
+// SetTokenRotatedBy sets the "token_rotated_by" field.
+func (u *NodeExtraUpsertBulk) SetTokenRotatedBy(v string) *NodeExtraUpsertBulk {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.SetTokenRotatedBy(v)
+	})
+}
+
+// UpdateTokenRotatedBy sets the "token_rotated_by" field to the value that was provided on create.
+func (u *NodeExtraUpsertBulk) UpdateTokenRotatedBy() *NodeExtraUpsertBulk {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.UpdateTokenRotatedBy()
+	})
+}
+
+// ClearTokenRotatedBy clears the value of the "token_rotated_by" field.
+func (u *NodeExtraUpsertBulk) ClearTokenRotatedBy() *NodeExtraUpsertBulk {
+	return u.Update(func(s *NodeExtraUpsert) {
+		s.ClearTokenRotatedBy()
 	})
 }
 

@@ -119,6 +119,46 @@ func (_u *NodeExtraUpdate) ClearOldTokenUntil() *NodeExtraUpdate {
 	return _u
 }
 
+// SetTokenRotated sets the "token_rotated" field.
+func (_u *NodeExtraUpdate) SetTokenRotated(v time.Time) *NodeExtraUpdate {
+	_u.mutation.SetTokenRotated(v)
+	return _u
+}
+
+// SetNillableTokenRotated sets the "token_rotated" field if the given value is not nil.
+func (_u *NodeExtraUpdate) SetNillableTokenRotated(v *time.Time) *NodeExtraUpdate {
+	if v != nil {
+		_u.SetTokenRotated(*v)
+	}
+	return _u
+}
+
+// ClearTokenRotated clears the value of the "token_rotated" field.
+func (_u *NodeExtraUpdate) ClearTokenRotated() *NodeExtraUpdate {
+	_u.mutation.ClearTokenRotated()
+	return _u
+}
+
+// SetTokenRotatedBy sets the "token_rotated_by" field.
+func (_u *NodeExtraUpdate) SetTokenRotatedBy(v string) *NodeExtraUpdate {
+	_u.mutation.SetTokenRotatedBy(v)
+	return _u
+}
+
+// SetNillableTokenRotatedBy sets the "token_rotated_by" field if the given value is not nil.
+func (_u *NodeExtraUpdate) SetNillableTokenRotatedBy(v *string) *NodeExtraUpdate {
+	if v != nil {
+		_u.SetTokenRotatedBy(*v)
+	}
+	return _u
+}
+
+// ClearTokenRotatedBy clears the value of the "token_rotated_by" field.
+func (_u *NodeExtraUpdate) ClearTokenRotatedBy() *NodeExtraUpdate {
+	_u.mutation.ClearTokenRotatedBy()
+	return _u
+}
+
 // SetConfigRevision sets the "config_revision" field.
 func (_u *NodeExtraUpdate) SetConfigRevision(v int64) *NodeExtraUpdate {
 	_u.mutation.ResetConfigRevision()
@@ -199,6 +239,11 @@ func (_u *NodeExtraUpdate) check() error {
 			return &ValidationError{Name: "old_token", err: fmt.Errorf(`ent: validator failed for field "NodeExtra.old_token": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.TokenRotatedBy(); ok {
+		if err := nodeextra.TokenRotatedByValidator(v); err != nil {
+			return &ValidationError{Name: "token_rotated_by", err: fmt.Errorf(`ent: validator failed for field "NodeExtra.token_rotated_by": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -243,6 +288,18 @@ func (_u *NodeExtraUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.OldTokenUntilCleared() {
 		_spec.ClearField(nodeextra.FieldOldTokenUntil, field.TypeTime)
+	}
+	if value, ok := _u.mutation.TokenRotated(); ok {
+		_spec.SetField(nodeextra.FieldTokenRotated, field.TypeTime, value)
+	}
+	if _u.mutation.TokenRotatedCleared() {
+		_spec.ClearField(nodeextra.FieldTokenRotated, field.TypeTime)
+	}
+	if value, ok := _u.mutation.TokenRotatedBy(); ok {
+		_spec.SetField(nodeextra.FieldTokenRotatedBy, field.TypeString, value)
+	}
+	if _u.mutation.TokenRotatedByCleared() {
+		_spec.ClearField(nodeextra.FieldTokenRotatedBy, field.TypeString)
 	}
 	if value, ok := _u.mutation.ConfigRevision(); ok {
 		_spec.SetField(nodeextra.FieldConfigRevision, field.TypeInt64, value)
@@ -367,6 +424,46 @@ func (_u *NodeExtraUpdateOne) ClearOldTokenUntil() *NodeExtraUpdateOne {
 	return _u
 }
 
+// SetTokenRotated sets the "token_rotated" field.
+func (_u *NodeExtraUpdateOne) SetTokenRotated(v time.Time) *NodeExtraUpdateOne {
+	_u.mutation.SetTokenRotated(v)
+	return _u
+}
+
+// SetNillableTokenRotated sets the "token_rotated" field if the given value is not nil.
+func (_u *NodeExtraUpdateOne) SetNillableTokenRotated(v *time.Time) *NodeExtraUpdateOne {
+	if v != nil {
+		_u.SetTokenRotated(*v)
+	}
+	return _u
+}
+
+// ClearTokenRotated clears the value of the "token_rotated" field.
+func (_u *NodeExtraUpdateOne) ClearTokenRotated() *NodeExtraUpdateOne {
+	_u.mutation.ClearTokenRotated()
+	return _u
+}
+
+// SetTokenRotatedBy sets the "token_rotated_by" field.
+func (_u *NodeExtraUpdateOne) SetTokenRotatedBy(v string) *NodeExtraUpdateOne {
+	_u.mutation.SetTokenRotatedBy(v)
+	return _u
+}
+
+// SetNillableTokenRotatedBy sets the "token_rotated_by" field if the given value is not nil.
+func (_u *NodeExtraUpdateOne) SetNillableTokenRotatedBy(v *string) *NodeExtraUpdateOne {
+	if v != nil {
+		_u.SetTokenRotatedBy(*v)
+	}
+	return _u
+}
+
+// ClearTokenRotatedBy clears the value of the "token_rotated_by" field.
+func (_u *NodeExtraUpdateOne) ClearTokenRotatedBy() *NodeExtraUpdateOne {
+	_u.mutation.ClearTokenRotatedBy()
+	return _u
+}
+
 // SetConfigRevision sets the "config_revision" field.
 func (_u *NodeExtraUpdateOne) SetConfigRevision(v int64) *NodeExtraUpdateOne {
 	_u.mutation.ResetConfigRevision()
@@ -460,6 +557,11 @@ func (_u *NodeExtraUpdateOne) check() error {
 			return &ValidationError{Name: "old_token", err: fmt.Errorf(`ent: validator failed for field "NodeExtra.old_token": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.TokenRotatedBy(); ok {
+		if err := nodeextra.TokenRotatedByValidator(v); err != nil {
+			return &ValidationError{Name: "token_rotated_by", err: fmt.Errorf(`ent: validator failed for field "NodeExtra.token_rotated_by": %w`, err)}
+		}
+	}
 	return nil
 }
 
@@ -521,6 +623,18 @@ func (_u *NodeExtraUpdateOne) sqlSave(ctx context.Context) (_node *NodeExtra, er
 	}
 	if _u.mutation.OldTokenUntilCleared() {
 		_spec.ClearField(nodeextra.FieldOldTokenUntil, field.TypeTime)
+	}
+	if value, ok := _u.mutation.TokenRotated(); ok {
+		_spec.SetField(nodeextra.FieldTokenRotated, field.TypeTime, value)
+	}
+	if _u.mutation.TokenRotatedCleared() {
+		_spec.ClearField(nodeextra.FieldTokenRotated, field.TypeTime)
+	}
+	if value, ok := _u.mutation.TokenRotatedBy(); ok {
+		_spec.SetField(nodeextra.FieldTokenRotatedBy, field.TypeString, value)
+	}
+	if _u.mutation.TokenRotatedByCleared() {
+		_spec.ClearField(nodeextra.FieldTokenRotatedBy, field.TypeString)
 	}
 	if value, ok := _u.mutation.ConfigRevision(); ok {
 		_spec.SetField(nodeextra.FieldConfigRevision, field.TypeInt64, value)

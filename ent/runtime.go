@@ -10,6 +10,8 @@ import (
 	"eruptcloud/ent/loginlog"
 	"eruptcloud/ent/menu"
 	"eruptcloud/ent/node"
+	"eruptcloud/ent/nodedrain"
+	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
 	"eruptcloud/ent/operateextra"
@@ -17,6 +19,7 @@ import (
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
 	"eruptcloud/ent/role"
+	"eruptcloud/ent/roleextra"
 	"eruptcloud/ent/schema"
 	"eruptcloud/ent/user"
 	"time"
@@ -205,6 +208,54 @@ func init() {
 	nodeDescRemark := nodeFields[7].Descriptor()
 	// node.RemarkValidator is a validator for the "remark" field. It is called by the builders before save.
 	node.RemarkValidator = nodeDescRemark.Validators[0].(func(string) error)
+	nodedrainFields := schema.NodeDrain{}.Fields()
+	_ = nodedrainFields
+	// nodedrainDescNodeName is the schema descriptor for node_name field.
+	nodedrainDescNodeName := nodedrainFields[1].Descriptor()
+	// nodedrain.NodeNameValidator is a validator for the "node_name" field. It is called by the builders before save.
+	nodedrain.NodeNameValidator = nodedrainDescNodeName.Validators[0].(func(string) error)
+	// nodedrainDescInstanceID is the schema descriptor for instance_id field.
+	nodedrainDescInstanceID := nodedrainFields[2].Descriptor()
+	// nodedrain.InstanceIDValidator is a validator for the "instance_id" field. It is called by the builders before save.
+	nodedrain.InstanceIDValidator = nodedrainDescInstanceID.Validators[0].(func(string) error)
+	// nodedrainDescReason is the schema descriptor for reason field.
+	nodedrainDescReason := nodedrainFields[3].Descriptor()
+	// nodedrain.ReasonValidator is a validator for the "reason" field. It is called by the builders before save.
+	nodedrain.ReasonValidator = nodedrainDescReason.Validators[0].(func(string) error)
+	// nodedrainDescAccount is the schema descriptor for account field.
+	nodedrainDescAccount := nodedrainFields[4].Descriptor()
+	// nodedrain.AccountValidator is a validator for the "account" field. It is called by the builders before save.
+	nodedrain.AccountValidator = nodedrainDescAccount.Validators[0].(func(string) error)
+	nodeeventFields := schema.NodeEvent{}.Fields()
+	_ = nodeeventFields
+	// nodeeventDescNodeName is the schema descriptor for node_name field.
+	nodeeventDescNodeName := nodeeventFields[2].Descriptor()
+	// nodeevent.NodeNameValidator is a validator for the "node_name" field. It is called by the builders before save.
+	nodeevent.NodeNameValidator = nodeeventDescNodeName.Validators[0].(func(string) error)
+	// nodeeventDescInstanceID is the schema descriptor for instance_id field.
+	nodeeventDescInstanceID := nodeeventFields[3].Descriptor()
+	// nodeevent.InstanceIDValidator is a validator for the "instance_id" field. It is called by the builders before save.
+	nodeevent.InstanceIDValidator = nodeeventDescInstanceID.Validators[0].(func(string) error)
+	// nodeeventDescLocation is the schema descriptor for location field.
+	nodeeventDescLocation := nodeeventFields[4].Descriptor()
+	// nodeevent.LocationValidator is a validator for the "location" field. It is called by the builders before save.
+	nodeevent.LocationValidator = nodeeventDescLocation.Validators[0].(func(string) error)
+	// nodeeventDescKind is the schema descriptor for kind field.
+	nodeeventDescKind := nodeeventFields[5].Descriptor()
+	// nodeevent.KindValidator is a validator for the "kind" field. It is called by the builders before save.
+	nodeevent.KindValidator = nodeeventDescKind.Validators[0].(func(string) error)
+	// nodeeventDescReason is the schema descriptor for reason field.
+	nodeeventDescReason := nodeeventFields[6].Descriptor()
+	// nodeevent.ReasonValidator is a validator for the "reason" field. It is called by the builders before save.
+	nodeevent.ReasonValidator = nodeeventDescReason.Validators[0].(func(string) error)
+	// nodeeventDescAccount is the schema descriptor for account field.
+	nodeeventDescAccount := nodeeventFields[7].Descriptor()
+	// nodeevent.AccountValidator is a validator for the "account" field. It is called by the builders before save.
+	nodeevent.AccountValidator = nodeeventDescAccount.Validators[0].(func(string) error)
+	// nodeeventDescVersion is the schema descriptor for version field.
+	nodeeventDescVersion := nodeeventFields[8].Descriptor()
+	// nodeevent.VersionValidator is a validator for the "version" field. It is called by the builders before save.
+	nodeevent.VersionValidator = nodeeventDescVersion.Validators[0].(func(string) error)
 	nodeextraFields := schema.NodeExtra{}.Fields()
 	_ = nodeextraFields
 	// nodeextraDescCore is the schema descriptor for core field.
@@ -219,8 +270,12 @@ func init() {
 	nodeextraDescOldToken := nodeextraFields[4].Descriptor()
 	// nodeextra.OldTokenValidator is a validator for the "old_token" field. It is called by the builders before save.
 	nodeextra.OldTokenValidator = nodeextraDescOldToken.Validators[0].(func(string) error)
+	// nodeextraDescTokenRotatedBy is the schema descriptor for token_rotated_by field.
+	nodeextraDescTokenRotatedBy := nodeextraFields[7].Descriptor()
+	// nodeextra.TokenRotatedByValidator is a validator for the "token_rotated_by" field. It is called by the builders before save.
+	nodeextra.TokenRotatedByValidator = nodeextraDescTokenRotatedBy.Validators[0].(func(string) error)
 	// nodeextraDescConfigRevision is the schema descriptor for config_revision field.
-	nodeextraDescConfigRevision := nodeextraFields[6].Descriptor()
+	nodeextraDescConfigRevision := nodeextraFields[8].Descriptor()
 	// nodeextra.DefaultConfigRevision holds the default value on creation for the config_revision field.
 	nodeextra.DefaultConfigRevision = nodeextraDescConfigRevision.Default.(int64)
 	nodeholdFields := schema.NodeHold{}.Fields()
@@ -332,6 +387,16 @@ func init() {
 	roleDescStatus := roleFields[3].Descriptor()
 	// role.DefaultStatus holds the default value on creation for the status field.
 	role.DefaultStatus = dbtype.Flag(roleDescStatus.Default.(bool))
+	roleextraFields := schema.RoleExtra{}.Fields()
+	_ = roleextraFields
+	// roleextraDescReadOnly is the schema descriptor for read_only field.
+	roleextraDescReadOnly := roleextraFields[2].Descriptor()
+	// roleextra.DefaultReadOnly holds the default value on creation for the read_only field.
+	roleextra.DefaultReadOnly = dbtype.Flag(roleextraDescReadOnly.Default.(bool))
+	// roleextraDescNodeGroups is the schema descriptor for node_groups field.
+	roleextraDescNodeGroups := roleextraFields[3].Descriptor()
+	// roleextra.NodeGroupsValidator is a validator for the "node_groups" field. It is called by the builders before save.
+	roleextra.NodeGroupsValidator = roleextraDescNodeGroups.Validators[0].(func(string) error)
 	userMixin := schema.User{}.Mixin()
 	userMixinFields0 := userMixin[0].Fields()
 	_ = userMixinFields0

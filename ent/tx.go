@@ -26,6 +26,10 @@ type Tx struct {
 	Menu *MenuClient
 	// Node is the client for interacting with the Node builders.
 	Node *NodeClient
+	// NodeDrain is the client for interacting with the NodeDrain builders.
+	NodeDrain *NodeDrainClient
+	// NodeEvent is the client for interacting with the NodeEvent builders.
+	NodeEvent *NodeEventClient
 	// NodeExtra is the client for interacting with the NodeExtra builders.
 	NodeExtra *NodeExtraClient
 	// NodeHold is the client for interacting with the NodeHold builders.
@@ -40,6 +44,8 @@ type Tx struct {
 	Post *PostClient
 	// Role is the client for interacting with the Role builders.
 	Role *RoleClient
+	// RoleExtra is the client for interacting with the RoleExtra builders.
+	RoleExtra *RoleExtraClient
 	// User is the client for interacting with the User builders.
 	User *UserClient
 
@@ -179,6 +185,8 @@ func (tx *Tx) init() {
 	tx.LoginLog = NewLoginLogClient(tx.config)
 	tx.Menu = NewMenuClient(tx.config)
 	tx.Node = NewNodeClient(tx.config)
+	tx.NodeDrain = NewNodeDrainClient(tx.config)
+	tx.NodeEvent = NewNodeEventClient(tx.config)
 	tx.NodeExtra = NewNodeExtraClient(tx.config)
 	tx.NodeHold = NewNodeHoldClient(tx.config)
 	tx.OperateExtra = NewOperateExtraClient(tx.config)
@@ -186,6 +194,7 @@ func (tx *Tx) init() {
 	tx.Org = NewOrgClient(tx.config)
 	tx.Post = NewPostClient(tx.config)
 	tx.Role = NewRoleClient(tx.config)
+	tx.RoleExtra = NewRoleExtraClient(tx.config)
 	tx.User = NewUserClient(tx.config)
 }
 

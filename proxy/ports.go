@@ -115,6 +115,71 @@ type Attempt struct {
 	Took     time.Duration
 }
 
+// Standing is how one location of a node stands towards routing.
+type Standing string
+
+// The standings.
+const (
+	Routed   Standing = "routed"   // takes requests
+	Held     Standing = "held"     // an admin keeps it out
+	Draining Standing = "draining" // it is leaving, or an admin drains it
+	Evicted  Standing = "evicted"  // refused a connection, and is out until it beats again
+)
+
+// Candidate is one location of a node with the reason why it takes requests or does not (D11).
+type Candidate struct {
+	Location, Instance string
+	Standing           Standing
+	Why                string // the reason that an admin gave, in his words; may be empty
+	By                 string // account of that admin
+	Since              time.Time
+}
+
+// Explainer is a Directory that says for each location of a node whether it takes requests, and why not (D11).
+type Explainer interface {
+	// Candidates lists them, those that take requests first and in the order of the next turn, which it does not take.
+	// Enabled is the profile's switch.
+	Candidates(node string) (all []Candidate, enabled bool)
+}
+
+// Decision is what the gate said.
+type Decision struct {
+	Allowed  bool
+	Account  string // who asked; empty without a session
+	Required string // the permission code that was asked for; empty: a session is enough
+	Because  string // why it was refused, English
+}
+
+// Trace is the way of one request: permission, choice, attempts, outcome, times (D11). It holds neither tokens nor bodies.
+type Trace struct {
+	ID         string // request id
+	At         time.Time
+	Node       string
+	Erupt      string // simple name, may be empty
+	Method     string
+	Path       string // as the caller sent it, without query
+	Function   Function
+	Write      bool
+	Decision   Decision
+	Candidates []Candidate   // of the moment; the first routed one was the choice
+	Tried      []Attempt     // in order; Took is the time until it answered or failed
+	Location   string        // which answered; empty: none
+	Status     int           // what the caller got
+	Failure    Kind          // empty: the node answered
+	Message    string        // of the failure, English
+	Retry      string        // why it was or was not tried elsewhere, a key of the console's texts: "refused", "sent", "answered", "none_left", "refused_body_read"
+	Waited     time.Duration // until the node's answer began
+	Took       time.Duration // in all
+	Dry        bool          // a dry run: nothing was sent
+}
+
+// InFlight is how many requests a location works on at this moment, through this process.
+type InFlight struct {
+	Location string
+	Count    int
+	Oldest   time.Time // when the oldest of them began; zero: none
+}
+
 // Recorder keeps entries; Record never blocks.
 type Recorder interface{ Record(e Entry) }
 

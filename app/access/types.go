@@ -5,6 +5,7 @@ package access
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,6 +39,10 @@ type Role struct {
 	Menus   []int64
 	// MenuCodes are the codes of Menus, in the same order.
 	MenuCodes []string
+	// ReadOnly: codes that change something do not count, whatever the role bundles (D21).
+	ReadOnly bool
+	// Groups are node groups, by id; the role counts for nodes in their trees only. Empty: everywhere (D21).
+	Groups []int64
 }
 
 // MenuStatus tells whether a menu is shown and whether its permission counts.
@@ -90,6 +95,9 @@ type Session struct {
 	Roles     []string // codes
 	Menus     []Menu   // of status open, by sort
 	Values    map[string]Menu
+	// Scopes names for a code of Values the node groups, by id, in whose trees it is held (D21). A code that is missing here is
+	// held everywhere.
+	Scopes map[string][]int64
 	// Above are menus by id that were not granted but lie above granted ones; the stored form of a menu nests them.
 	Above   map[int64]Menu
 	Created time.Time
@@ -105,6 +113,20 @@ func (s *Session) Holds(code string) bool {
 	}
 	_, ok := s.Values[strings.ToLower(code)]
 	return ok
+}
+
+// HoldsIn reports whether the session has the code for something that lies in a node group: groups are the ids of that group
+// and of all above it. Nothing lies in no group but what belongs to no node, or to a node without a group; codes with a scope
+// are not held there.
+func (s *Session) HoldsIn(code string, groups []int64) bool {
+	if !s.Holds(code) {
+		return false
+	}
+	if s.Admin {
+		return true
+	}
+	scope, limited := s.Scopes[strings.ToLower(code)]
+	return !limited || slices.ContainsFunc(scope, func(g int64) bool { return slices.Contains(groups, g) })
 }
 
 // HoldsMenu is Holds without the admin's privilege: whether a menu with that value exists and was granted.

@@ -42,6 +42,8 @@ type Groups interface {
 	Delete(ctx context.Context, code, by string) error
 	SetConfig(ctx context.Context, code string, e fleet.ConfigEdit) (fleet.Group, error)
 	Revisions(ctx context.Context, code string, limit int) ([]fleet.Revision, error)
+	// Chain returns from memory the ids of a group and of all above it.
+	Chain(id int64) []int64
 }
 
 // Holds keep addresses out of routing (fleet.Holds).
@@ -128,6 +130,12 @@ type Options struct {
 	Login    Login
 	Sessions Sessions
 	Audit    Audit
+	Tokens   Tokens
+	Drains   Drains
+	Refusals Refusals
+	Loads    Loads
+	Traces   Traces
+	History  History
 	// Listen registers for changes of profiles, groups and holds (fleet.Fleet.Listen).
 	Listen func(func(kind, id string))
 	// Server is the address of this server as nodes reach it, with its base path; empty: as the browser sees it.

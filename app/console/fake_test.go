@@ -239,6 +239,20 @@ func (f fakeGroups) Update(_ context.Context, code string, p fleet.GroupPatch) (
 	return f.groups[i], nil
 }
 func (f fakeGroups) Delete(context.Context, string, string) error { return f.fail }
+
+// Chain knows of the tree what the world does: parents by id.
+func (f fakeGroups) Chain(id int64) []int64 {
+	var out []int64
+	for id != 0 {
+		out = append(out, id)
+		i := slices.IndexFunc(f.groups, func(g fleet.Group) bool { return g.ID == id })
+		if i < 0 {
+			break
+		}
+		id = f.groups[i].ParentID
+	}
+	return out
+}
 func (f fakeGroups) SetConfig(_ context.Context, code string, e fleet.ConfigEdit) (fleet.Group, error) {
 	g, err := f.ByCode(context.Background(), code)
 	if err == nil && e.BaseRevision != g.Revision {

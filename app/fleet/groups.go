@@ -282,3 +282,17 @@ func notEmpty(code string, nodes, groups int) error {
 	}
 	return fault.New(fault.Conflict, "group %q still has %d nodes and %d groups in it; move them first", code, nodes, groups)
 }
+
+// Chain returns from memory the ids of a group and of all above it, the group first; nil for zero or an unknown id. It is what
+// rights by group are asked with (D21).
+func (g *Groups) Chain(id int64) []int64 {
+	s := g.snapshot.Load()
+	if s == nil || id == 0 {
+		return nil
+	}
+	var out []int64
+	for _, group := range slices.Backward(s.chain(id)) {
+		out = append(out, group.ID)
+	}
+	return out
+}

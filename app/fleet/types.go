@@ -51,6 +51,38 @@ type Hold struct {
 	Created                         time.Time
 }
 
+// Drain keeps one instance of a node out of routing until it has left. Unlike a Hold it belongs to the instance and ends with
+// it: the process that follows at the same address is routed to (D12).
+type Drain struct {
+	Node, Instance, Reason, Account string
+	Created                         time.Time
+}
+
+// Grace tells of the token before the last rotation, while it is still accepted.
+type Grace struct {
+	Rotated time.Time // when the current token came
+	Account string    // who rotated it
+	Until   time.Time // from then on the old token is refused
+}
+
+// TokenAge says which of a node's tokens an instance registered with.
+type TokenAge string
+
+// The ages of a token.
+const (
+	TokenCurrent TokenAge = "current"
+	TokenOld     TokenAge = "old"     // the one before, in its grace time
+	TokenUnknown TokenAge = "unknown" // neither: its grace is over, or tokens are not validated
+)
+
+// Refusal is a node that shows a wrong token, or reports under a name that may not register, as the pages show it (S12).
+type Refusal struct {
+	Node, Address string // Address is the caller's
+	Reason        string // English message; a format of fault without arguments
+	Since, Last   time.Time
+	Count         int
+}
+
 // Revision is one published config.
 type Revision struct {
 	Number                int64

@@ -80,6 +80,30 @@ func (f NodeFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error)
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.NodeMutation", m)
 }
 
+// The NodeDrainFunc type is an adapter to allow the use of ordinary
+// function as NodeDrain mutator.
+type NodeDrainFunc func(context.Context, *ent.NodeDrainMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f NodeDrainFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.NodeDrainMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.NodeDrainMutation", m)
+}
+
+// The NodeEventFunc type is an adapter to allow the use of ordinary
+// function as NodeEvent mutator.
+type NodeEventFunc func(context.Context, *ent.NodeEventMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f NodeEventFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.NodeEventMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.NodeEventMutation", m)
+}
+
 // The NodeExtraFunc type is an adapter to allow the use of ordinary
 // function as NodeExtra mutator.
 type NodeExtraFunc func(context.Context, *ent.NodeExtraMutation) (ent.Value, error)
@@ -162,6 +186,18 @@ func (f RoleFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error)
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RoleMutation", m)
+}
+
+// The RoleExtraFunc type is an adapter to allow the use of ordinary
+// function as RoleExtra mutator.
+type RoleExtraFunc func(context.Context, *ent.RoleExtraMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f RoleExtraFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.RoleExtraMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RoleExtraMutation", m)
 }
 
 // The UserFunc type is an adapter to allow the use of ordinary

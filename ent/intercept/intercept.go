@@ -13,6 +13,8 @@ import (
 	"eruptcloud/ent/loginlog"
 	"eruptcloud/ent/menu"
 	"eruptcloud/ent/node"
+	"eruptcloud/ent/nodedrain"
+	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
 	"eruptcloud/ent/operateextra"
@@ -21,6 +23,7 @@ import (
 	"eruptcloud/ent/post"
 	"eruptcloud/ent/predicate"
 	"eruptcloud/ent/role"
+	"eruptcloud/ent/roleextra"
 	"eruptcloud/ent/user"
 
 	"entgo.io/ent/dialect/sql"
@@ -244,6 +247,60 @@ func (f TraverseNode) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.NodeQuery", q)
 }
 
+// The NodeDrainFunc type is an adapter to allow the use of ordinary function as a Querier.
+type NodeDrainFunc func(context.Context, *ent.NodeDrainQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f NodeDrainFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.NodeDrainQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.NodeDrainQuery", q)
+}
+
+// The TraverseNodeDrain type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseNodeDrain func(context.Context, *ent.NodeDrainQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseNodeDrain) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseNodeDrain) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.NodeDrainQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.NodeDrainQuery", q)
+}
+
+// The NodeEventFunc type is an adapter to allow the use of ordinary function as a Querier.
+type NodeEventFunc func(context.Context, *ent.NodeEventQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f NodeEventFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.NodeEventQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.NodeEventQuery", q)
+}
+
+// The TraverseNodeEvent type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseNodeEvent func(context.Context, *ent.NodeEventQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseNodeEvent) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseNodeEvent) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.NodeEventQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.NodeEventQuery", q)
+}
+
 // The NodeExtraFunc type is an adapter to allow the use of ordinary function as a Querier.
 type NodeExtraFunc func(context.Context, *ent.NodeExtraQuery) (ent.Value, error)
 
@@ -433,6 +490,33 @@ func (f TraverseRole) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.RoleQuery", q)
 }
 
+// The RoleExtraFunc type is an adapter to allow the use of ordinary function as a Querier.
+type RoleExtraFunc func(context.Context, *ent.RoleExtraQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f RoleExtraFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.RoleExtraQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.RoleExtraQuery", q)
+}
+
+// The TraverseRoleExtra type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseRoleExtra func(context.Context, *ent.RoleExtraQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseRoleExtra) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseRoleExtra) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.RoleExtraQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.RoleExtraQuery", q)
+}
+
 // The UserFunc type is an adapter to allow the use of ordinary function as a Querier.
 type UserFunc func(context.Context, *ent.UserQuery) (ent.Value, error)
 
@@ -475,6 +559,10 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.MenuQuery, predicate.Menu, menu.OrderOption]{typ: ent.TypeMenu, tq: q}, nil
 	case *ent.NodeQuery:
 		return &query[*ent.NodeQuery, predicate.Node, node.OrderOption]{typ: ent.TypeNode, tq: q}, nil
+	case *ent.NodeDrainQuery:
+		return &query[*ent.NodeDrainQuery, predicate.NodeDrain, nodedrain.OrderOption]{typ: ent.TypeNodeDrain, tq: q}, nil
+	case *ent.NodeEventQuery:
+		return &query[*ent.NodeEventQuery, predicate.NodeEvent, nodeevent.OrderOption]{typ: ent.TypeNodeEvent, tq: q}, nil
 	case *ent.NodeExtraQuery:
 		return &query[*ent.NodeExtraQuery, predicate.NodeExtra, nodeextra.OrderOption]{typ: ent.TypeNodeExtra, tq: q}, nil
 	case *ent.NodeHoldQuery:
@@ -489,6 +577,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.PostQuery, predicate.Post, post.OrderOption]{typ: ent.TypePost, tq: q}, nil
 	case *ent.RoleQuery:
 		return &query[*ent.RoleQuery, predicate.Role, role.OrderOption]{typ: ent.TypeRole, tq: q}, nil
+	case *ent.RoleExtraQuery:
+		return &query[*ent.RoleExtraQuery, predicate.RoleExtra, roleextra.OrderOption]{typ: ent.TypeRoleExtra, tq: q}, nil
 	case *ent.UserQuery:
 		return &query[*ent.UserQuery, predicate.User, user.OrderOption]{typ: ent.TypeUser, tq: q}, nil
 	default:

@@ -179,6 +179,58 @@ var (
 			},
 		},
 	}
+	// ECloudNodeDrainColumns holds the columns for the "e_cloud_node_drain" table.
+	ECloudNodeDrainColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "node_name", Type: field.TypeString, Size: 255},
+		{Name: "instance_id", Type: field.TypeString, Size: 255},
+		{Name: "reason", Type: field.TypeString, Nullable: true, Size: 2000},
+		{Name: "account", Type: field.TypeString, Size: 255, Comment: "who ordered it"},
+		{Name: "created", Type: field.TypeTime, SchemaType: map[string]string{"mysql": "datetime(6)"}},
+	}
+	// ECloudNodeDrainTable holds the schema information for the "e_cloud_node_drain" table.
+	ECloudNodeDrainTable = &schema.Table{
+		Name:       "e_cloud_node_drain",
+		Columns:    ECloudNodeDrainColumns,
+		PrimaryKey: []*schema.Column{ECloudNodeDrainColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "uk_cloud_node_drain",
+				Unique:  true,
+				Columns: []*schema.Column{ECloudNodeDrainColumns[1], ECloudNodeDrainColumns[2]},
+			},
+		},
+	}
+	// ECloudNodeEventColumns holds the columns for the "e_cloud_node_event" table.
+	ECloudNodeEventColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "at", Type: field.TypeTime, SchemaType: map[string]string{"mysql": "datetime(6)"}},
+		{Name: "node_name", Type: field.TypeString, Size: 255},
+		{Name: "instance_id", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "location", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "kind", Type: field.TypeString, Size: 64},
+		{Name: "reason", Type: field.TypeString, Nullable: true, Size: 2000},
+		{Name: "account", Type: field.TypeString, Nullable: true, Size: 255, Comment: "who did it, if a person did"},
+		{Name: "version", Type: field.TypeString, Nullable: true, Size: 64, Comment: "of the node's software"},
+	}
+	// ECloudNodeEventTable holds the schema information for the "e_cloud_node_event" table.
+	ECloudNodeEventTable = &schema.Table{
+		Name:       "e_cloud_node_event",
+		Columns:    ECloudNodeEventColumns,
+		PrimaryKey: []*schema.Column{ECloudNodeEventColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "ix_cloud_node_event_node",
+				Unique:  false,
+				Columns: []*schema.Column{ECloudNodeEventColumns[2], ECloudNodeEventColumns[0]},
+			},
+			{
+				Name:    "ix_cloud_node_event_at",
+				Unique:  false,
+				Columns: []*schema.Column{ECloudNodeEventColumns[1]},
+			},
+		},
+	}
 	// ECloudNodeExtraColumns holds the columns for the "e_cloud_node_extra" table.
 	ECloudNodeExtraColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt64, Increment: true},
@@ -187,6 +239,8 @@ var (
 		{Name: "raw_session", Type: field.TypeBool, Comment: "send the session's own token instead of a delegated one", Default: false},
 		{Name: "old_token", Type: field.TypeString, Nullable: true, Size: 255, Comment: "token before the last rotation, sealed"},
 		{Name: "old_token_until", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"mysql": "datetime(6)"}},
+		{Name: "token_rotated", Type: field.TypeTime, Nullable: true, Comment: "when the token was last rotated", SchemaType: map[string]string{"mysql": "datetime(6)"}},
+		{Name: "token_rotated_by", Type: field.TypeString, Nullable: true, Size: 255, Comment: "account"},
 		{Name: "config_revision", Type: field.TypeInt64, Default: 0},
 		{Name: "first_seen", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"mysql": "datetime(6)"}},
 	}
@@ -359,6 +413,26 @@ var (
 			},
 		},
 	}
+	// EUpmsRoleExtraColumns holds the columns for the "e_upms_role_extra" table.
+	EUpmsRoleExtraColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "role_id", Type: field.TypeInt64, Comment: "e_upms_role.id; no foreign key, an adopted table is never touched"},
+		{Name: "read_only", Type: field.TypeBool, Comment: "codes that change something do not count", Default: false},
+		{Name: "node_groups", Type: field.TypeString, Nullable: true, Size: 4000, Comment: "JSON array of e_cloud_node_group.id: the role counts in these trees only"},
+	}
+	// EUpmsRoleExtraTable holds the schema information for the "e_upms_role_extra" table.
+	EUpmsRoleExtraTable = &schema.Table{
+		Name:       "e_upms_role_extra",
+		Columns:    EUpmsRoleExtraColumns,
+		PrimaryKey: []*schema.Column{EUpmsRoleExtraColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "uk_upms_role_extra_role",
+				Unique:  true,
+				Columns: []*schema.Column{EUpmsRoleExtraColumns[1]},
+			},
+		},
+	}
 	// EUpmsUserColumns holds the columns for the "e_upms_user" table.
 	EUpmsUserColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt64, Increment: true},
@@ -473,6 +547,8 @@ var (
 		EUpmsLoginLogTable,
 		EUpmsMenuTable,
 		ECloudNodeTable,
+		ECloudNodeDrainTable,
+		ECloudNodeEventTable,
 		ECloudNodeExtraTable,
 		ECloudNodeHoldTable,
 		ECloudOperateExtraTable,
@@ -480,6 +556,7 @@ var (
 		EUpmsOrgTable,
 		EUpmsPostTable,
 		EUpmsRoleTable,
+		EUpmsRoleExtraTable,
 		EUpmsUserTable,
 		EUpmsRoleMenuTable,
 		EUpmsUserRoleTable,
@@ -519,6 +596,16 @@ func init() {
 		Charset:   "utf8mb4",
 		Collation: "utf8mb4_bin",
 	}
+	ECloudNodeDrainTable.Annotation = &entsql.Annotation{
+		Table:     "e_cloud_node_drain",
+		Charset:   "utf8mb4",
+		Collation: "utf8mb4_bin",
+	}
+	ECloudNodeEventTable.Annotation = &entsql.Annotation{
+		Table:     "e_cloud_node_event",
+		Charset:   "utf8mb4",
+		Collation: "utf8mb4_bin",
+	}
 	ECloudNodeExtraTable.Annotation = &entsql.Annotation{
 		Table:     "e_cloud_node_extra",
 		Charset:   "utf8mb4",
@@ -552,6 +639,11 @@ func init() {
 	}
 	EUpmsRoleTable.Annotation = &entsql.Annotation{
 		Table:     "e_upms_role",
+		Charset:   "utf8mb4",
+		Collation: "utf8mb4_bin",
+	}
+	EUpmsRoleExtraTable.Annotation = &entsql.Annotation{
+		Table:     "e_upms_role_extra",
 		Charset:   "utf8mb4",
 		Collation: "utf8mb4_bin",
 	}

@@ -23,6 +23,10 @@ const (
 	FieldOldToken = "old_token"
 	// FieldOldTokenUntil holds the string denoting the old_token_until field in the database.
 	FieldOldTokenUntil = "old_token_until"
+	// FieldTokenRotated holds the string denoting the token_rotated field in the database.
+	FieldTokenRotated = "token_rotated"
+	// FieldTokenRotatedBy holds the string denoting the token_rotated_by field in the database.
+	FieldTokenRotatedBy = "token_rotated_by"
 	// FieldConfigRevision holds the string denoting the config_revision field in the database.
 	FieldConfigRevision = "config_revision"
 	// FieldFirstSeen holds the string denoting the first_seen field in the database.
@@ -39,6 +43,8 @@ var Columns = []string{
 	FieldRawSession,
 	FieldOldToken,
 	FieldOldTokenUntil,
+	FieldTokenRotated,
+	FieldTokenRotatedBy,
 	FieldConfigRevision,
 	FieldFirstSeen,
 }
@@ -60,6 +66,8 @@ var (
 	DefaultRawSession dbtype.Flag
 	// OldTokenValidator is a validator for the "old_token" field. It is called by the builders before save.
 	OldTokenValidator func(string) error
+	// TokenRotatedByValidator is a validator for the "token_rotated_by" field. It is called by the builders before save.
+	TokenRotatedByValidator func(string) error
 	// DefaultConfigRevision holds the default value on creation for the "config_revision" field.
 	DefaultConfigRevision int64
 )
@@ -95,6 +103,16 @@ func ByOldToken(opts ...sql.OrderTermOption) OrderOption {
 // ByOldTokenUntil orders the results by the old_token_until field.
 func ByOldTokenUntil(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldOldTokenUntil, opts...).ToFunc()
+}
+
+// ByTokenRotated orders the results by the token_rotated field.
+func ByTokenRotated(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTokenRotated, opts...).ToFunc()
+}
+
+// ByTokenRotatedBy orders the results by the token_rotated_by field.
+func ByTokenRotatedBy(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTokenRotatedBy, opts...).ToFunc()
 }
 
 // ByConfigRevision orders the results by the config_revision field.

@@ -80,6 +80,16 @@ func OldTokenUntil(v time.Time) predicate.NodeExtra {
 	return predicate.NodeExtra(sql.FieldEQ(FieldOldTokenUntil, v))
 }
 
+// TokenRotated applies equality check predicate on the "token_rotated" field. It's identical to TokenRotatedEQ.
+func TokenRotated(v time.Time) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldEQ(FieldTokenRotated, v))
+}
+
+// TokenRotatedBy applies equality check predicate on the "token_rotated_by" field. It's identical to TokenRotatedByEQ.
+func TokenRotatedBy(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldEQ(FieldTokenRotatedBy, v))
+}
+
 // ConfigRevision applies equality check predicate on the "config_revision" field. It's identical to ConfigRevisionEQ.
 func ConfigRevision(v int64) predicate.NodeExtra {
 	return predicate.NodeExtra(sql.FieldEQ(FieldConfigRevision, v))
@@ -273,6 +283,131 @@ func OldTokenUntilIsNil() predicate.NodeExtra {
 // OldTokenUntilNotNil applies the NotNil predicate on the "old_token_until" field.
 func OldTokenUntilNotNil() predicate.NodeExtra {
 	return predicate.NodeExtra(sql.FieldNotNull(FieldOldTokenUntil))
+}
+
+// TokenRotatedEQ applies the EQ predicate on the "token_rotated" field.
+func TokenRotatedEQ(v time.Time) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldEQ(FieldTokenRotated, v))
+}
+
+// TokenRotatedNEQ applies the NEQ predicate on the "token_rotated" field.
+func TokenRotatedNEQ(v time.Time) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldNEQ(FieldTokenRotated, v))
+}
+
+// TokenRotatedIn applies the In predicate on the "token_rotated" field.
+func TokenRotatedIn(vs ...time.Time) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldIn(FieldTokenRotated, vs...))
+}
+
+// TokenRotatedNotIn applies the NotIn predicate on the "token_rotated" field.
+func TokenRotatedNotIn(vs ...time.Time) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldNotIn(FieldTokenRotated, vs...))
+}
+
+// TokenRotatedGT applies the GT predicate on the "token_rotated" field.
+func TokenRotatedGT(v time.Time) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldGT(FieldTokenRotated, v))
+}
+
+// TokenRotatedGTE applies the GTE predicate on the "token_rotated" field.
+func TokenRotatedGTE(v time.Time) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldGTE(FieldTokenRotated, v))
+}
+
+// TokenRotatedLT applies the LT predicate on the "token_rotated" field.
+func TokenRotatedLT(v time.Time) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldLT(FieldTokenRotated, v))
+}
+
+// TokenRotatedLTE applies the LTE predicate on the "token_rotated" field.
+func TokenRotatedLTE(v time.Time) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldLTE(FieldTokenRotated, v))
+}
+
+// TokenRotatedIsNil applies the IsNil predicate on the "token_rotated" field.
+func TokenRotatedIsNil() predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldIsNull(FieldTokenRotated))
+}
+
+// TokenRotatedNotNil applies the NotNil predicate on the "token_rotated" field.
+func TokenRotatedNotNil() predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldNotNull(FieldTokenRotated))
+}
+
+// TokenRotatedByEQ applies the EQ predicate on the "token_rotated_by" field.
+func TokenRotatedByEQ(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldEQ(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByNEQ applies the NEQ predicate on the "token_rotated_by" field.
+func TokenRotatedByNEQ(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldNEQ(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByIn applies the In predicate on the "token_rotated_by" field.
+func TokenRotatedByIn(vs ...string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldIn(FieldTokenRotatedBy, vs...))
+}
+
+// TokenRotatedByNotIn applies the NotIn predicate on the "token_rotated_by" field.
+func TokenRotatedByNotIn(vs ...string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldNotIn(FieldTokenRotatedBy, vs...))
+}
+
+// TokenRotatedByGT applies the GT predicate on the "token_rotated_by" field.
+func TokenRotatedByGT(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldGT(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByGTE applies the GTE predicate on the "token_rotated_by" field.
+func TokenRotatedByGTE(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldGTE(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByLT applies the LT predicate on the "token_rotated_by" field.
+func TokenRotatedByLT(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldLT(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByLTE applies the LTE predicate on the "token_rotated_by" field.
+func TokenRotatedByLTE(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldLTE(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByContains applies the Contains predicate on the "token_rotated_by" field.
+func TokenRotatedByContains(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldContains(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByHasPrefix applies the HasPrefix predicate on the "token_rotated_by" field.
+func TokenRotatedByHasPrefix(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldHasPrefix(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByHasSuffix applies the HasSuffix predicate on the "token_rotated_by" field.
+func TokenRotatedByHasSuffix(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldHasSuffix(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByIsNil applies the IsNil predicate on the "token_rotated_by" field.
+func TokenRotatedByIsNil() predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldIsNull(FieldTokenRotatedBy))
+}
+
+// TokenRotatedByNotNil applies the NotNil predicate on the "token_rotated_by" field.
+func TokenRotatedByNotNil() predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldNotNull(FieldTokenRotatedBy))
+}
+
+// TokenRotatedByEqualFold applies the EqualFold predicate on the "token_rotated_by" field.
+func TokenRotatedByEqualFold(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldEqualFold(FieldTokenRotatedBy, v))
+}
+
+// TokenRotatedByContainsFold applies the ContainsFold predicate on the "token_rotated_by" field.
+func TokenRotatedByContainsFold(v string) predicate.NodeExtra {
+	return predicate.NodeExtra(sql.FieldContainsFold(FieldTokenRotatedBy, v))
 }
 
 // ConfigRevisionEQ applies the EQ predicate on the "config_revision" field.

@@ -24,6 +24,12 @@ type Menu func(*sql.Selector)
 // Node is the predicate function for node builders.
 type Node func(*sql.Selector)
 
+// NodeDrain is the predicate function for nodedrain builders.
+type NodeDrain func(*sql.Selector)
+
+// NodeEvent is the predicate function for nodeevent builders.
+type NodeEvent func(*sql.Selector)
+
 // NodeExtra is the predicate function for nodeextra builders.
 type NodeExtra func(*sql.Selector)
 
@@ -44,6 +50,9 @@ type Post func(*sql.Selector)
 
 // Role is the predicate function for role builders.
 type Role func(*sql.Selector)
+
+// RoleExtra is the predicate function for roleextra builders.
+type RoleExtra func(*sql.Selector)
 
 // User is the predicate function for user builders.
 type User func(*sql.Selector)

@@ -73,6 +73,8 @@ func (NodeExtra) Fields() []ent.Field {
 		field.Bool("raw_session").GoType(dbtype.Flag(false)).Default(false).Comment("send the session's own token instead of a delegated one"),
 		field.String("old_token").Sensitive().Optional().MaxRuneLen(255).Comment("token before the last rotation, sealed"),
 		field.Time("old_token_until").Optional().Nillable().SchemaType(datetime),
+		field.Time("token_rotated").Optional().Nillable().SchemaType(datetime).Comment("when the token was last rotated"),
+		field.String("token_rotated_by").Optional().MaxRuneLen(255).Comment("account"),
 		field.Int64("config_revision").Default(0),
 		field.Time("first_seen").Optional().Nillable().SchemaType(datetime),
 	}
@@ -145,3 +147,50 @@ func (NodeHold) Indexes() []ent.Index {
 }
 
 func (NodeHold) Annotations() []schema.Annotation { return table("e_cloud_node_hold") }
+
+// NodeDrain is an admin's order to take one instance out of routing until it has left. It is kept by instance, so that the
+// process that follows at the same address is routed to; a hold, which is kept by location, is not meant for that.
+type NodeDrain struct{ ent.Schema }
+
+func (NodeDrain) Fields() []ent.Field {
+	return []ent.Field{
+		field.Int64("id"),
+		field.String("node_name").MaxRuneLen(255),
+		field.String("instance_id").MaxRuneLen(255),
+		field.String("reason").Optional().MaxRuneLen(2000),
+		field.String("account").MaxRuneLen(255).Comment("who ordered it"),
+		field.Time("created").SchemaType(datetime),
+	}
+}
+
+func (NodeDrain) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("node_name", "instance_id").Unique().StorageKey("uk_cloud_node_drain")}
+}
+
+func (NodeDrain) Annotations() []schema.Annotation { return table("e_cloud_node_drain") }
+
+// NodeEvent is one thing that happened to a node or an instance: it came, left, was held. The newest of each node are kept.
+type NodeEvent struct{ ent.Schema }
+
+func (NodeEvent) Fields() []ent.Field {
+	return []ent.Field{
+		field.Int64("id"),
+		field.Time("at").SchemaType(datetime),
+		field.String("node_name").MaxRuneLen(255),
+		field.String("instance_id").Optional().MaxRuneLen(255),
+		field.String("location").Optional().MaxRuneLen(255),
+		field.String("kind").MaxRuneLen(64),
+		field.String("reason").Optional().MaxRuneLen(2000),
+		field.String("account").Optional().MaxRuneLen(255).Comment("who did it, if a person did"),
+		field.String("version").Optional().MaxRuneLen(64).Comment("of the node's software"),
+	}
+}
+
+func (NodeEvent) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("node_name", "id").StorageKey("ix_cloud_node_event_node"),
+		index.Fields("at").StorageKey("ix_cloud_node_event_at"),
+	}
+}
+
+func (NodeEvent) Annotations() []schema.Annotation { return table("e_cloud_node_event") }

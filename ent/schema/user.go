@@ -84,6 +84,24 @@ func (Role) Indexes() []ent.Index {
 
 func (Role) Annotations() []schema.Annotation { return table("e_upms_role") }
 
+// RoleExtra is what erupt's role table lacks. A role without a row counts everywhere and may change what its codes say.
+type RoleExtra struct{ ent.Schema }
+
+func (RoleExtra) Fields() []ent.Field {
+	return []ent.Field{
+		field.Int64("id"),
+		field.Int64("role_id").Comment("e_upms_role.id; no foreign key, an adopted table is never touched"),
+		field.Bool("read_only").GoType(dbtype.Flag(false)).Default(false).Comment("codes that change something do not count"),
+		field.String("node_groups").Optional().MaxRuneLen(4000).Comment("JSON array of e_cloud_node_group.id: the role counts in these trees only"),
+	}
+}
+
+func (RoleExtra) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("role_id").Unique().StorageKey("uk_upms_role_extra_role")}
+}
+
+func (RoleExtra) Annotations() []schema.Annotation { return table("e_upms_role_extra") }
+
 // Menu is an entry of the navigation, or a button or API whose value is a permission code (erupt-wire 5.2, 6.5).
 type Menu struct{ ent.Schema }
 

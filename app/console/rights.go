@@ -1,0 +1,55 @@
+package console
+
+import (
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
+)
+
+// Rights by group (D21): the route table asks whether the viewer holds a code at all, these ask whether he holds it for the
+// thing itself.
+
+// may returns fault.Forbidden unless the viewer holds code for the node.
+func (p *pages) may(c *gin.Context, code string, n fleet.Node) error {
+	if p.holds(viewer(c), code, n.GroupID) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "for the node %s this needs the permission %s", n.Name, code)
+}
+
+// mayGroup returns fault.Forbidden unless the viewer holds code for the group; nil is the place beside all groups.
+func (p *pages) mayGroup(c *gin.Context, code string, g *fleet.Group) error {
+	var id int64
+	name := "-"
+	if g != nil {
+		id, name = g.ID, g.Code
+	}
+	if p.holds(viewer(c), code, id) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "for the group %s this needs the permission %s", name, code)
+}
+
+// holds is the question without an answer in words: group is the id of a group, zero for none.
+func (p *pages) holds(s *access.Session, code string, group int64) bool {
+	return s.HoldsIn(code, p.Groups.Chain(group))
+}
+
+// visible are the nodes for which the viewer holds code.
+func (p *pages) visible(c *gin.Context, code string, all []fleet.Node) []fleet.Node {
+	s := viewer(c)
+	if _, limited := s.Scopes[strings.ToLower(code)]; !limited || s.Admin {
+		return all
+	}
+	out := make([]fleet.Node, 0, len(all))
+	for _, n := range all {
+		if p.holds(s, code, n.GroupID) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

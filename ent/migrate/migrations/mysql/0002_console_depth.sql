@@ -1,0 +1,8 @@
+-- modify "e_cloud_node_extra" table
+ALTER TABLE `e_cloud_node_extra` ADD COLUMN `token_rotated` datetime(6) NULL COMMENT "when the token was last rotated", ADD COLUMN `token_rotated_by` varchar(255) NULL COMMENT "account";
+-- create "e_cloud_node_drain" table
+CREATE TABLE `e_cloud_node_drain` (`id` bigint NOT NULL AUTO_INCREMENT, `node_name` varchar(255) NOT NULL, `instance_id` varchar(255) NOT NULL, `reason` varchar(2000) NULL, `account` varchar(255) NOT NULL COMMENT "who ordered it", `created` datetime(6) NOT NULL, PRIMARY KEY (`id`), UNIQUE INDEX `uk_cloud_node_drain` (`node_name`, `instance_id`)) CHARSET utf8mb4 COLLATE utf8mb4_bin;
+-- create "e_cloud_node_event" table
+CREATE TABLE `e_cloud_node_event` (`id` bigint NOT NULL AUTO_INCREMENT, `at` datetime(6) NOT NULL, `node_name` varchar(255) NOT NULL, `instance_id` varchar(255) NULL, `location` varchar(255) NULL, `kind` varchar(64) NOT NULL, `reason` varchar(2000) NULL, `account` varchar(255) NULL COMMENT "who did it, if a person did", `version` varchar(64) NULL COMMENT "of the node's software", PRIMARY KEY (`id`), INDEX `ix_cloud_node_event_at` (`at`), INDEX `ix_cloud_node_event_node` (`node_name`, `id`)) CHARSET utf8mb4 COLLATE utf8mb4_bin;
+-- create "e_upms_role_extra" table
+CREATE TABLE `e_upms_role_extra` (`id` bigint NOT NULL AUTO_INCREMENT, `role_id` bigint NOT NULL COMMENT "e_upms_role.id; no foreign key, an adopted table is never touched", `read_only` bool NOT NULL DEFAULT 0 COMMENT "codes that change something do not count", `node_groups` varchar(4000) NULL COMMENT "JSON array of e_cloud_node_group.id: the role counts in these trees only", PRIMARY KEY (`id`), UNIQUE INDEX `uk_upms_role_extra_role` (`role_id`)) CHARSET utf8mb4 COLLATE utf8mb4_bin;
