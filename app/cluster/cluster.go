@@ -12,6 +12,9 @@ import (
 type Member interface {
 	// ID returns the name of this replica.
 	ID() string
+	// Replicas returns the ids of the live replicas, this one among them, sorted. Empty before the first sign of life; while
+	// the others cannot be asked, those that were last known.
+	Replicas() []string
 	// Owns reports whether this replica is the one that works on key. After a replica came or went two may own a key for
 	// at most one presence TTL. Before the first sign of life nothing is owned.
 	Owns(key string) bool

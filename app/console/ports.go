@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"time"
 
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/history"
@@ -37,13 +36,8 @@ type Refusals interface {
 	All() []fleet.Refusal
 }
 
-// InFlight is what the instances of a node still work on, through all replicas.
-type InFlight struct {
-	Count  int
-	Oldest time.Time // zero: none
-	// Known is false while a replica has not told its number; a drain is not safe to stop then.
-	Known bool
-}
+// InFlight is what an instance still works on, through all replicas.
+type InFlight = fleet.InFlight
 
 // Loads tell what instances work on.
 type Loads interface {

@@ -58,6 +58,15 @@ type Drain struct {
 	Created                         time.Time
 }
 
+// InFlight is what an instance still works on, through all replicas.
+type InFlight struct {
+	Count   int       // open requests, streams and upgraded connections among them
+	Streams int       // those of Count that may stay open for hours
+	Oldest  time.Time // when the oldest of them began; zero: none
+	// Known is false while a replica has not told its number; a drain is not safe to stop then.
+	Known bool
+}
+
 // Grace tells of the token before the last rotation, while it is still accepted.
 type Grace struct {
 	Rotated time.Time // when the current token came
