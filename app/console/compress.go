@@ -20,7 +20,7 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// packedWriter packs HTML pages; event streams, files and short answers pass.
+// packedWriter packs pages, their JSON twins and exports; event streams, files of nodes and short answers pass.
 type packedWriter struct {
 	gin.ResponseWriter
 	c     *gin.Context
@@ -33,7 +33,7 @@ func (w *packedWriter) Write(b []byte) (int, error) {
 	if !w.begun {
 		w.begun = true
 		h := w.Header()
-		if len(b) >= minPacked && !w.c.GetBool(unpacked) && h.Get("Content-Encoding") == "" && strings.HasPrefix(h.Get("Content-Type"), "text/html") {
+		if len(b) >= minPacked && !w.c.GetBool(unpacked) && h.Get("Content-Encoding") == "" && packs(h.Get("Content-Type")) {
 			h.Set("Content-Encoding", "gzip")
 			h.Add("Vary", "Accept-Encoding")
 			h.Del("Content-Length")
@@ -45,6 +45,15 @@ func (w *packedWriter) Write(b []byte) (int, error) {
 		return w.ResponseWriter.Write(b)
 	}
 	return w.zip.Write(b)
+}
+
+func packs(contentType string) bool {
+	for _, kind := range []string{"text/html", "application/json", "text/csv"} {
+		if strings.HasPrefix(contentType, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // WriteString does as Write; the one of gin would pass the packer.

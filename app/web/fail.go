@@ -164,7 +164,7 @@ const (
 // formOf chooses how an error is shown: programs always get JSON, htmx a notice, browsers a page.
 func formOf(path string, r *http.Request) form {
 	switch {
-	case isMachine(path):
+	case isMachine(path), PrefersJSON(r):
 		return asJSON
 	case isFragment(r):
 		return asNotice

@@ -19,9 +19,20 @@ const (
 )
 
 // RequireCookie admits a browser whose session holds one of the codes; without codes any session will do. Others are
-// sent to the login with a way back: pages by a redirect, fragments by an instruction to htmx, programs by 401.
+// sent to the login with a way back: pages by a redirect, fragments by an instruction to htmx, programs by 401. A program
+// that reads JSON may name its session as RequireHeader wants it; what changes something asks for the cookie.
 func (s *Shell) RequireCookie(codes ...string) gin.HandlerFunc {
-	return s.require(codes, s.CookieToken, s.sendToLogin)
+	return s.require(codes, s.browserToken, s.sendToLogin)
+}
+
+func (s *Shell) browserToken(r *http.Request) string {
+	if t := s.CookieToken(r); t != "" {
+		return t
+	}
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && PrefersJSON(r) {
+		return HeaderToken(r)
+	}
+	return ""
 }
 
 // RequireHeader admits a program whose session, named by the header "token" or a bearer, holds one of the codes. It never
