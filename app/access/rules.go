@@ -88,14 +88,17 @@ func addressesFault(err *fault.Error, list string) *fault.Error {
 	return textFault(err, "allowedIPs", list, 2000)
 }
 
-// textFault adds a fault if text is too long for its column, no valid UTF-8 or holds control characters.
+// textFault adds a fault if text is too long for its column, no valid UTF-8 or holds control characters, those among them
+// that turn the direction of writing: they make one name look like another.
 func textFault(err *fault.Error, field, text string, limit int) *fault.Error {
 	switch {
 	case !utf8.ValidString(text):
 		return fieldFault(err, field, "is not valid UTF-8")
 	case utf8.RuneCountInString(text) > limit:
 		return fieldFault(err, field, "has more than %d characters", limit)
-	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }):
+	case strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.Is(unicode.Bidi_Control, r) || unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t'
+	}):
 		return fieldFault(err, field, "holds control characters")
 	}
 	return err

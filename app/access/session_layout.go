@@ -65,6 +65,7 @@ const eruptTime = "2006-01-02T15:04:05.000"
 type encodedSession struct {
 	user, view, login string
 	values            map[string]string
+	scopes            []any // code and scope in turn
 }
 
 func encodeSession(s Session, now time.Time) (encodedSession, error) {
@@ -89,6 +90,13 @@ func encodeSession(s Session, now time.Time) (encodedSession, error) {
 	}
 	if out.view, err = encode(view); err != nil {
 		return out, err
+	}
+	for code, groups := range s.Scopes {
+		list, err := encode(append([]int64{}, groups...))
+		if err != nil {
+			return out, err
+		}
+		out.scopes = append(out.scopes, code, list)
 	}
 	all, stamp := s.menusByID(), now.Format(eruptTime)
 	for key, m := range s.Values {
@@ -144,6 +152,19 @@ func decodeUser(s *Session, user, login string) error {
 		return fmt.Errorf("login: %w", err)
 	}
 	s.Created, s.Address, s.Agent = facts.Created, facts.Address, facts.Agent
+	return nil
+}
+
+// decodeScope reads the groups of a code. What cannot be read is an error: without its scope the code would count everywhere.
+func decodeScope(s *Session, code, list string) error {
+	var groups []int64
+	if err := json.Unmarshal([]byte(list), &groups); err != nil {
+		return fmt.Errorf("read the stored scope of %q for %s: %w", code, s.Account, err)
+	}
+	if s.Scopes == nil {
+		s.Scopes = map[string][]int64{}
+	}
+	s.Scopes[code] = groups
 	return nil
 }
 

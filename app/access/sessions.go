@@ -38,6 +38,11 @@ func (s *Sessions) Get(ctx context.Context, token string, codes ...string) (Sess
 		return Session{}, nil, errOver()
 	}
 	found, err := s.store.Get(ctx, token)
+	if err == nil && found.Used.IsZero() {
+		if err = s.adopt(ctx, &found); err == nil {
+			found, err = s.store.Get(ctx, token)
+		}
+	}
 	if err != nil {
 		return Session{}, nil, err
 	}
@@ -54,21 +59,42 @@ func (s *Sessions) Check(ctx context.Context, token string, codes ...string) (Se
 		return Session{}, nil, errOver()
 	}
 	found, held, err := s.store.Check(ctx, token, codes...)
+	if err == nil && found.Used.IsZero() {
+		if err = s.adopt(ctx, &found); err == nil {
+			found, held, err = s.store.Check(ctx, token, codes...)
+		}
+	}
 	if err != nil {
 		return Session{}, nil, err
 	}
 	return found, held, s.extend(ctx, &found)
 }
 
-// extend moves the end of a session in use, at most once a minute so that reading does not become writing.
-func (s *Sessions) extend(ctx context.Context, found *Session) error {
-	if !s.refresh || found.Expires.Sub(s.now()) > s.ttl-time.Minute {
-		return nil
-	}
-	if err := s.store.Touch(ctx, found.Token, s.ttl); err != nil {
+// adopt writes what the user holds into a session that a Java server made: it knows nothing of roles that only read or count
+// for some groups only (D21).
+func (s *Sessions) adopt(ctx context.Context, found *Session) error {
+	if err := s.rewrite(ctx, found.Account, found.Token, nil); err != nil {
 		return err
 	}
-	found.Expires = s.now().Add(s.ttl)
+	return s.store.Touch(ctx, found.Token, 0)
+}
+
+// extend notes the use of a session and moves its end, at most once a minute so that reading does not become writing.
+func (s *Sessions) extend(ctx context.Context, found *Session) error {
+	now, ttl := s.now(), time.Duration(0)
+	if s.refresh && found.Expires.Sub(now) <= s.ttl-time.Minute {
+		ttl = s.ttl
+	}
+	if ttl == 0 && now.Sub(found.Used) < time.Minute {
+		return nil
+	}
+	if err := s.store.Touch(ctx, found.Token, ttl); err != nil {
+		return err
+	}
+	found.Used = now
+	if ttl > 0 {
+		found.Expires = now.Add(ttl)
+	}
 	return nil
 }
 
@@ -117,6 +143,20 @@ func (s *Sessions) Of(ctx context.Context, account string) ([]Session, error) {
 	}
 	slices.SortFunc(live, func(a, b Session) int { return b.Created.Compare(a.Created) })
 	return live, nil
+}
+
+// End ends the session of an account that has the ID, on all replicas. fault.NotFound if it has none with it.
+func (s *Sessions) End(ctx context.Context, account, id string) error {
+	live, err := s.Of(ctx, account)
+	if err != nil {
+		return err
+	}
+	for _, one := range live {
+		if one.ID() == id {
+			return s.store.Delete(ctx, one.Token)
+		}
+	}
+	return fault.New(fault.NotFound, "this session has ended already")
 }
 
 // Accounts returns the accounts that have live sessions, sorted.
@@ -169,7 +209,7 @@ func (s *Sessions) rewrite(ctx context.Context, account, token string, before *S
 
 // holdTheSame compares what the database says about a user, not token and times.
 func holdTheSame(a, b Session) bool {
-	a.Token, a.Created, a.Expires, a.Address, a.Agent = b.Token, b.Created, b.Expires, b.Address, b.Agent
+	a.Token, a.Created, a.Expires, a.Used, a.Address, a.Agent = b.Token, b.Created, b.Expires, b.Used, b.Address, b.Agent
 	return reflect.DeepEqual(a, b)
 }
 

@@ -45,6 +45,7 @@ func (m *memorySessions) Create(_ context.Context, s Session, ttl time.Duration)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.Expires = m.now().Add(ttl)
+	s.Used = m.now()
 	if own := m.accounts[s.Account]; len(own) >= maxAccountSessions {
 		m.drop(m.firstToEnd(func(t string) bool { return own[t] }))
 	}
@@ -78,9 +79,14 @@ func (m *memorySessions) Check(_ context.Context, token string, codes ...string)
 		return Session{}, nil, err
 	}
 	held := make([]bool, len(codes))
+	scopes := map[string][]int64{}
 	for i, c := range codes {
 		held[i] = s.Holds(c)
+		if in, limited := s.Scopes[strings.ToLower(c)]; limited {
+			scopes[strings.ToLower(c)] = in
+		}
 	}
+	s.Scopes = scopes
 	s.Menus, s.Values, s.Above = nil, nil, nil // as the other store: nobody may come to rely on them
 	return s, held, nil
 }
@@ -93,7 +99,7 @@ func (m *memorySessions) Replace(_ context.Context, s Session) error {
 	if err != nil {
 		return err
 	}
-	s.Account, s.Created, s.Expires, s.Address, s.Agent = old.Account, old.Created, old.Expires, old.Address, old.Agent
+	s.Account, s.Created, s.Expires, s.Used, s.Address, s.Agent = old.Account, old.Created, old.Expires, old.Used, old.Address, old.Agent
 	m.sessions[s.Token] = s
 	return nil
 }
@@ -106,7 +112,10 @@ func (m *memorySessions) Touch(_ context.Context, token string, ttl time.Duratio
 	if err != nil {
 		return err
 	}
-	s.Expires = m.now().Add(ttl)
+	s.Used = m.now()
+	if ttl > 0 {
+		s.Expires = s.Used.Add(ttl)
+	}
 	m.sessions[token] = s
 	return nil
 }

@@ -38,7 +38,8 @@ var (
 const storeTimeout = 3 * time.Second
 
 // redisSessions is the SessionStore that replicas, and Java servers if they like, share: erupt's keys (erupt-wire 7.2), the
-// facts of the login under login:TOKEN, and the sets tokens:ACCOUNT and accounts. Its scripts use keys of several slots, as
+// facts of the login under login:TOKEN, the scopes of codes under scopes:TOKEN, the last use under used:TOKEN, and the sets
+// tokens:ACCOUNT and accounts. Its scripts use keys of several slots, as
 // erupt's layout demands, so it needs one Redis (or a replicated one), not a sharded cluster.
 type redisSessions struct {
 	client redis.UniversalClient
@@ -59,10 +60,11 @@ func errStore(err error) error {
 
 func (r *redisSessions) key(kind, id string) string { return r.prefix + kind + ":" + id }
 
-// keys returns those that live as long as the session does: erupt's four and the facts of the login.
+// keys returns those that live as long as the session does: erupt's four and ours.
 func (r *redisSessions) keys(token string) []string {
 	return []string{
 		r.key("token", token), r.key("user", token), r.key("menu-view", token), r.key("menu-value-map", token), r.key("login", token),
+		r.key("scopes", token), r.key("used", token),
 	}
 }
 
@@ -89,8 +91,11 @@ func (r *redisSessions) write(ctx context.Context, how string, s Session, ttl ti
 		return false, err
 	}
 	k := r.keys(s.Token)
-	keys := []string{k[0], k[1], k[2], k[3], k[3] + ":new", k[4], r.key("tokens", s.Account), r.prefix + "accounts"}
-	args := []any{how, s.Account, ttl.Milliseconds(), kept.user, kept.view, kept.login, s.Token, maxAccountSessions, r.prefix}
+	keys := []string{k[0], k[1], k[2], k[3], k[3] + ":new", k[4], k[5], k[6], r.key("tokens", s.Account), r.prefix + "accounts"}
+	args := []any{
+		how, s.Account, ttl.Milliseconds(), kept.user, kept.view, kept.login, s.Token, maxAccountSessions, r.prefix, len(kept.scopes) / 2,
+	}
+	args = append(args, kept.scopes...)
 	for field, value := range kept.values {
 		args = append(args, field, value)
 	}
@@ -107,10 +112,11 @@ func (r *redisSessions) Get(ctx context.Context, token string) (Session, error) 
 	defer cancel()
 	var base baseReplies
 	var view *redis.StringCmd
-	var values *redis.MapStringStringCmd
+	var values, scopes *redis.MapStringStringCmd
 	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		base = r.askBase(ctx, p, token)
 		view, values = p.Get(ctx, r.key("menu-view", token)), p.HGetAll(ctx, r.key("menu-value-map", token))
+		scopes = p.HGetAll(ctx, r.key("scopes", token))
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -120,11 +126,16 @@ func (r *redisSessions) Get(ctx context.Context, token string) (Session, error) 
 	if err != nil {
 		return Session{}, err
 	}
-	if err := errors.Join(values.Err(), notNil(view.Err())); err != nil {
+	if err := errors.Join(values.Err(), scopes.Err(), notNil(view.Err())); err != nil {
 		return Session{}, errStore(err)
 	}
 	if err := decodeMenus(&s, view.Val(), values.Val()); err != nil {
 		return Session{}, fmt.Errorf("read the stored menus of %s: %w", s.Account, err)
+	}
+	for code, list := range scopes.Val() {
+		if err := decodeScope(&s, code, list); err != nil {
+			return Session{}, err
+		}
 	}
 	return s, nil
 }
@@ -134,11 +145,12 @@ func (r *redisSessions) Check(ctx context.Context, token string, codes ...string
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	var base baseReplies
-	found := make([]*redis.BoolCmd, len(codes))
+	found, scopes := make([]*redis.BoolCmd, len(codes)), make([]*redis.StringCmd, len(codes))
 	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		base = r.askBase(ctx, p, token)
 		for i, c := range codes {
 			found[i] = p.HExists(ctx, r.key("menu-value-map", token), strings.ToLower(c))
+			scopes[i] = p.HGet(ctx, r.key("scopes", token), strings.ToLower(c))
 		}
 		return nil
 	})
@@ -151,24 +163,29 @@ func (r *redisSessions) Check(ctx context.Context, token string, codes ...string
 	}
 	held := make([]bool, len(codes))
 	for i, f := range found {
-		if f.Err() != nil {
-			return Session{}, nil, errStore(f.Err())
+		if err := errors.Join(f.Err(), notNil(scopes[i].Err())); err != nil {
+			return Session{}, nil, errStore(err)
 		}
 		held[i] = s.Admin || f.Val()
+		if scopes[i].Err() == nil {
+			if err := decodeScope(&s, strings.ToLower(codes[i]), scopes[i].Val()); err != nil {
+				return Session{}, nil, err
+			}
+		}
 	}
 	return s, held, nil
 }
 
 // baseReplies are what is read of every session.
 type baseReplies struct {
-	account, user, login *redis.StringCmd
-	left                 *redis.DurationCmd
+	account, user, login, used *redis.StringCmd
+	left                       *redis.DurationCmd
 }
 
 func (r *redisSessions) askBase(ctx context.Context, p redis.Pipeliner, token string) baseReplies {
 	return baseReplies{
 		account: p.Get(ctx, r.key("token", token)), user: p.Get(ctx, r.key("user", token)),
-		login: p.Get(ctx, r.key("login", token)), left: p.PTTL(ctx, r.key("token", token)),
+		login: p.Get(ctx, r.key("login", token)), used: p.Get(ctx, r.key("used", token)), left: p.PTTL(ctx, r.key("token", token)),
 	}
 }
 
@@ -176,12 +193,15 @@ func (b baseReplies) session(token string, now time.Time) (Session, error) {
 	if errors.Is(b.account.Err(), redis.Nil) || errors.Is(b.user.Err(), redis.Nil) {
 		return Session{}, errOver()
 	}
-	if err := errors.Join(b.account.Err(), b.user.Err(), b.left.Err(), notNil(b.login.Err())); err != nil {
+	if err := errors.Join(b.account.Err(), b.user.Err(), b.left.Err(), notNil(b.login.Err()), notNil(b.used.Err())); err != nil {
 		return Session{}, errStore(err)
 	}
 	s := Session{Token: token, Account: b.account.Val()}
 	if left := b.left.Val(); left > 0 {
 		s.Expires = now.Add(left)
+	}
+	if ms, err := strconv.ParseInt(b.used.Val(), 10, 64); err == nil {
+		s.Used = time.UnixMilli(ms).UTC()
 	}
 	if err := decodeUser(&s, b.user.Val(), b.login.Val()); err != nil {
 		return Session{}, fmt.Errorf("read the stored session of %s: %w", s.Account, err)

@@ -100,7 +100,7 @@ func lin(token string) access.Session {
 
 const ttl = 100 * time.Minute
 
-var sameSession = []cmp.Option{cmpopts.IgnoreFields(access.Session{}, "Expires"), cmpopts.EquateEmpty()}
+var sameSession = []cmp.Option{cmpopts.IgnoreFields(access.Session{}, "Expires", "Used"), cmpopts.EquateEmpty()}
 
 func token(n int) string { return fmt.Sprintf("%022d", n) }
 

@@ -4,6 +4,8 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -102,8 +104,9 @@ type Session struct {
 	Above   map[int64]Menu
 	Created time.Time
 	Expires time.Time
-	Address string // client address at login
-	Agent   string // browser at login, shortened
+	Used    time.Time // last request, a minute off at most; zero: not known, made by a Java server
+	Address string    // client address at login
+	Agent   string    // browser at login, shortened
 }
 
 // Holds reports whether the session has the permission code, compared in lower case. An admin holds every code.
@@ -119,14 +122,22 @@ func (s *Session) Holds(code string) bool {
 // and of all above it. Nothing lies in no group but what belongs to no node, or to a node without a group; codes with a scope
 // are not held there.
 func (s *Session) HoldsIn(code string, groups []int64) bool {
-	if !s.Holds(code) {
-		return false
-	}
+	return s.Holds(code) && s.Reaches(code, groups)
+}
+
+// Reaches is HoldsIn for a code that is known to be held, which is all that can be asked of a session that Check returned.
+func (s *Session) Reaches(code string, groups []int64) bool {
 	if s.Admin {
 		return true
 	}
 	scope, limited := s.Scopes[strings.ToLower(code)]
 	return !limited || slices.ContainsFunc(scope, func(g int64) bool { return slices.Contains(groups, g) })
+}
+
+// ID names the session where people see it: it is not the token, and the token does not follow from it.
+func (s *Session) ID() string {
+	sum := sha256.Sum256([]byte("session id\x00" + s.Token))
+	return hex.EncodeToString(sum[:16])
 }
 
 // HoldsMenu is Holds without the admin's privilege: whether a menu with that value exists and was granted.
@@ -143,11 +154,12 @@ type SessionStore interface {
 	Create(ctx context.Context, s Session, ttl time.Duration) error
 	// Get returns the session. fault.Unauthenticated if unknown or over.
 	Get(ctx context.Context, token string) (Session, error)
-	// Check is Get for the hot path: account, user and for each code whether Holds says so, without loading menus.
+	// Check is Get for the hot path: account, user and for each code whether Holds says so, without loading menus. Of Scopes
+	// the session has those of the codes.
 	Check(ctx context.Context, token string, codes ...string) (Session, []bool, error)
 	// Replace puts user, menus and codes of s anew in one step and keeps its end. fault.Unauthenticated if it is over.
 	Replace(ctx context.Context, s Session) error
-	// Touch moves the end of the session.
+	// Touch notes that the session is used, and moves its end unless ttl is zero.
 	Touch(ctx context.Context, token string, ttl time.Duration) error
 	// Delete ends a session; unknown is no error.
 	Delete(ctx context.Context, token string) error

@@ -58,22 +58,24 @@ func TestNewUsersAreChecked(t *testing.T) {
 			code   fault.Code
 			field  string
 		}{
-			"no account":                {func(n *access.NewUser) { n.Account = "" }, fault.Invalid, "account"},
-			"account with a slash":      {func(n *access.NewUser) { n.Account = "a/b" }, fault.Invalid, "account"},
-			"account with a line break": {func(n *access.NewUser) { n.Account = "a\nb" }, fault.Invalid, "account"},
-			"account of dots":           {func(n *access.NewUser) { n.Account = ".." }, fault.Invalid, "account"},
-			"account too long":          {func(n *access.NewUser) { n.Account = strings.Repeat("a", 65) }, fault.Invalid, "account"},
-			"same in another case":      {func(n *access.NewUser) { n.Account = "lIN" }, fault.Conflict, "account"},
-			"name too long":             {func(n *access.NewUser) { n.Name = strings.Repeat("林", 256) }, fault.Invalid, "name"},
-			"mail with control letters": {func(n *access.NewUser) { n.Email = "a\x00b" }, fault.Invalid, "email"},
-			"phone that is no UTF-8":    {func(n *access.NewUser) { n.Phone = "\xff" }, fault.Invalid, "phone"},
-			"remark too long":           {func(n *access.NewUser) { n.Remark = strings.Repeat("x", 2001) }, fault.Invalid, "remark"},
-			"short password":            {func(n *access.NewUser) { n.Password = "1234567" }, fault.Invalid, "password"},
-			"password over 72 bytes":    {func(n *access.NewUser) { n.Password = strings.Repeat("林", 25) }, fault.Invalid, "password"},
-			"password is the account":   {func(n *access.NewUser) { n.Account, n.Password = "longaccount", "LongAccount" }, fault.Invalid, "password"},
-			"password is no UTF-8":      {func(n *access.NewUser) { n.Password = "\xff12345678" }, fault.Invalid, "password"},
-			"allow list of words":       {func(n *access.NewUser) { n.AllowedIPs = "10.0.0.1\neverybody" }, fault.Invalid, "allowedIPs"},
-			"role that is not there":    {func(n *access.NewUser) { n.Roles = []string{"ghost"} }, fault.Invalid, "roles"},
+			"no account":                    {func(n *access.NewUser) { n.Account = "" }, fault.Invalid, "account"},
+			"account with a slash":          {func(n *access.NewUser) { n.Account = "a/b" }, fault.Invalid, "account"},
+			"account with a line break":     {func(n *access.NewUser) { n.Account = "a\nb" }, fault.Invalid, "account"},
+			"account of dots":               {func(n *access.NewUser) { n.Account = ".." }, fault.Invalid, "account"},
+			"account too long":              {func(n *access.NewUser) { n.Account = strings.Repeat("a", 65) }, fault.Invalid, "account"},
+			"same in another case":          {func(n *access.NewUser) { n.Account = "lIN" }, fault.Conflict, "account"},
+			"name too long":                 {func(n *access.NewUser) { n.Name = strings.Repeat("林", 256) }, fault.Invalid, "name"},
+			"mail with control letters":     {func(n *access.NewUser) { n.Email = "a\x00b" }, fault.Invalid, "email"},
+			"name that turns the writing":   {func(n *access.NewUser) { n.Name = "nil \u202enimda" }, fault.Invalid, "name"}, // S62
+			"remark that turns the writing": {func(n *access.NewUser) { n.Remark = "a\u2066b" }, fault.Invalid, "remark"},
+			"phone that is no UTF-8":        {func(n *access.NewUser) { n.Phone = "\xff" }, fault.Invalid, "phone"},
+			"remark too long":               {func(n *access.NewUser) { n.Remark = strings.Repeat("x", 2001) }, fault.Invalid, "remark"},
+			"short password":                {func(n *access.NewUser) { n.Password = "1234567" }, fault.Invalid, "password"},
+			"password over 72 bytes":        {func(n *access.NewUser) { n.Password = strings.Repeat("林", 25) }, fault.Invalid, "password"},
+			"password is the account":       {func(n *access.NewUser) { n.Account, n.Password = "longaccount", "LongAccount" }, fault.Invalid, "password"},
+			"password is no UTF-8":          {func(n *access.NewUser) { n.Password = "\xff12345678" }, fault.Invalid, "password"},
+			"allow list of words":           {func(n *access.NewUser) { n.AllowedIPs = "10.0.0.1\neverybody" }, fault.Invalid, "allowedIPs"},
+			"role that is not there":        {func(n *access.NewUser) { n.Roles = []string{"ghost"} }, fault.Invalid, "roles"},
 		} {
 			n := access.NewUser{Account: "new", Password: goodPassword, Enabled: true, By: access.System}
 			c.change(&n)
