@@ -107,6 +107,8 @@ type Sessions interface {
 	Logout(ctx context.Context, token string) error
 	EndAll(ctx context.Context, account string) error
 	Of(ctx context.Context, account string) ([]access.Session, error)
+	// End ends the session of the account with that Session.ID. fault.NotFound if there is none any more.
+	End(ctx context.Context, account, id string) error
 }
 
 // Audit is the operation log (access.Audit).

@@ -460,6 +460,17 @@ func (f fakeSessions) Logout(_ context.Context, token string) error {
 func (f fakeSessions) EndAll(ctx context.Context, account string) error {
 	return f.Logout(ctx, account)
 }
+func (f fakeSessions) End(_ context.Context, account, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for token, s := range f.sessions {
+		if s.Account == account && s.ID() == id {
+			delete(f.sessions, token)
+			return nil
+		}
+	}
+	return fault.New(fault.NotFound, "this session has ended already")
+}
 func (f fakeSessions) Of(_ context.Context, account string) ([]access.Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
