@@ -55,6 +55,7 @@ func newDomain(c *config.Config, db *database.DB, keys secrets, bus cluster.Bus,
 		DB: db,
 		Fleet: fleet.New(fleet.Options{
 			DB: db, Bus: bus, Sealer: sealer, ValidateToken: c.CloudServer.ValidateAccessToken,
+			Grace: c.CloudServer.TokenGrace,
 		}),
 		Access: access.New(access.Options{
 			DB: db, Store: store, Bus: bus, Key: keys.Delegate, TTL: c.Session.TTL, Refresh: c.Session.Refresh,

@@ -74,6 +74,7 @@ type CloudServer struct {
 	ValidateAccessToken  bool          `koanf:"validate_access_token" default:"true" doc:"compare the token of a registering node"`
 	NodeRequestTimeout   time.Duration `koanf:"node_request_timeout" default:"30s" doc:"time until a node's first answer byte"`
 	ShareNamespace       bool          `koanf:"share_namespace" default:"false" doc:"write access tokens into node entries, for a Java server of 2.1 or later in the same namespace"`
+	TokenGrace           time.Duration `koanf:"token_grace" default:"24h" doc:"how long a node's token is still accepted after it was rotated"`
 	HeartbeatTime        time.Duration `koanf:"heartbeat_time" default:"15s" doc:"heartbeat interval that agents are asked to keep"`
 }
 

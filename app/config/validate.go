@@ -85,7 +85,8 @@ func (c *Config) checkTimes(bad func(key, format string, args ...any)) {
 	for key, d := range map[string]time.Duration{
 		"cloud_server.node_expire_time": c.CloudServer.NodeExpireTime, "cloud_server.node_survive_check_time": c.CloudServer.NodeSurviveCheckTime,
 		"cloud_server.node_request_timeout": c.CloudServer.NodeRequestTimeout, "cloud_server.heartbeat_time": c.CloudServer.HeartbeatTime,
-		"proxy.connect_timeout": c.Proxy.ConnectTimeout, "session.ttl": c.Session.TTL, "server.drain_timeout": c.Server.DrainTimeout,
+		"cloud_server.token_grace": c.CloudServer.TokenGrace,
+		"proxy.connect_timeout":    c.Proxy.ConnectTimeout, "session.ttl": c.Session.TTL, "server.drain_timeout": c.Server.DrainTimeout,
 	} {
 		if d <= 0 {
 			bad(key, "must be longer than nothing")

@@ -78,7 +78,10 @@ func (f *Fleet) refreshLocked(ctx context.Context, maxAge time.Duration) ([]chan
 		if next.nodes, err = f.readProfiles(ctx, tx, old.nodes); err != nil {
 			return err
 		}
-		next.holds, err = readHolds(ctx, tx)
+		if next.holds, err = readHolds(ctx, tx); err != nil {
+			return err
+		}
+		next.drains, err = readDrains(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -124,7 +127,9 @@ func (f *Fleet) reloadLocked(ctx context.Context, c change) ([]change, error) {
 	if old == nil {
 		return f.refreshLocked(ctx, 0)
 	}
-	next := &snapshot{nodes: maps.Clone(old.nodes), groups: maps.Clone(old.groups), holds: maps.Clone(old.holds)}
+	next := &snapshot{
+		nodes: maps.Clone(old.nodes), groups: maps.Clone(old.groups), holds: maps.Clone(old.holds), drains: maps.Clone(old.drains),
+	}
 	err := f.db.InSnapshot(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		switch c.Kind {
 		case kindNode:
@@ -133,6 +138,10 @@ func (f *Fleet) reloadLocked(ctx context.Context, c change) ([]change, error) {
 			// Groups are few, and one that moved changes what others inherit.
 			groups, err := readGroups(ctx, tx, old.groups)
 			next.groups = groups
+			return err
+		case kindDrain:
+			drains, err := readDrains(ctx, tx)
+			next.drains = drains
 			return err
 		default:
 			holds, err := readHolds(ctx, tx)
@@ -153,7 +162,9 @@ func (f *Fleet) reloadNode(ctx context.Context, tx *ent.Tx, next *snapshot, name
 	case ent.IsNotFound(err):
 		delete(next.nodes, name)
 		f.misses.add(name)
-		next.holds, err = readHolds(ctx, tx) // they went with it
+		if next.holds, err = readHolds(ctx, tx); err == nil { // they went with it
+			next.drains, err = readDrains(ctx, tx)
+		}
 		return err
 	case err != nil:
 		return err

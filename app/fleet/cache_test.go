@@ -169,6 +169,17 @@ func TestReplicasFollowTheBus(t *testing.T) {
 			return err
 		})
 		expect("hold n known=true enabled=false revision=1 held=false", func() error { return fleets[0].Holds.Lift(ctx, "n", "http://a", "li") })
+		expect("drain n known=true enabled=false revision=1 held=false", func() error {
+			_, err := fleets[1].Drains.Start(ctx, fleet.Drain{Node: "n", Instance: "i1", Account: "li"})
+			return err
+		})
+		if _, drains := fleets[0].Drains.Draining("n", "i1"); !drains {
+			t.Error("the other replica heard of a drain and does not know it")
+		}
+		expect("drain n known=true enabled=false revision=1 held=false", func() error { return fleets[0].Drains.Forget(ctx, "n", "i1") })
+		if _, drains := fleets[1].Drains.Draining("n", "i1"); drains {
+			t.Error("the other replica heard of the end of a drain and does not know it")
+		}
 		expect("node n known=false enabled=false revision=0 held=false", func() error { return nodes.Delete(ctx, "n", "li") })
 		for i := range heard {
 			select {

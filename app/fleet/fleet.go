@@ -33,11 +33,12 @@ type Options struct {
 	Grace         time.Duration // how long a rotated token stays valid
 }
 
-// Fleet keeps profiles, groups, configs and holds in the database, and a copy in memory that follows it.
+// Fleet keeps profiles, groups, configs, holds and drains in the database, and a copy in memory that follows it.
 type Fleet struct {
 	Nodes  *Nodes
 	Groups *Groups
 	Holds  *Holds
+	Drains *Drains
 
 	db       *database.DB
 	bus      cluster.Bus
@@ -67,6 +68,9 @@ type Groups struct{ *Fleet }
 // Holds are the orders to keep a location out of routing.
 type Holds struct{ *Fleet }
 
+// Drains are the orders to take one instance out of routing until it has left.
+type Drains struct{ *Fleet }
+
 // New returns a Fleet with an empty memory: Load or the first question fills it, Run keeps it up to date.
 func New(o Options) *Fleet {
 	f := &Fleet{
@@ -89,7 +93,7 @@ func New(o Options) *Fleet {
 		f.clock = time.Now
 	}
 	f.misses = newMisses(missTTL, f.clock)
-	f.Nodes, f.Groups, f.Holds = &Nodes{f}, &Groups{f}, &Holds{f}
+	f.Nodes, f.Groups, f.Holds, f.Drains = &Nodes{f}, &Groups{f}, &Holds{f}, &Drains{f}
 	return f
 }
 
@@ -113,8 +117,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Listen adds somebody who hears of every change, whoever made it, once the memory has it. kind is node, group or hold, id
-// the node's name or the group's code. Listeners must be quick.
+// Listen adds somebody who hears of every change, whoever made it, once the memory has it. kind is node, group, hold or
+// drain, id the node's name or the group's code. Listeners must be quick.
 func (f *Fleet) Listen(heard func(kind, id string)) {
 	f.listening.Lock()
 	defer f.listening.Unlock()
@@ -134,7 +138,7 @@ func (f *Fleet) tell(changes []change) {
 
 // change is a message on the bus.
 type change struct {
-	Kind string `json:"kind"`           // node, group or hold
+	Kind string `json:"kind"`           // node, group, hold or drain
 	ID   string `json:"id"`             // name of the node, code of the group
 	From string `json:"from,omitempty"` // the Fleet that sent it
 }
@@ -144,6 +148,7 @@ const (
 	kindNode  = "node"
 	kindGroup = "group"
 	kindHold  = "hold"
+	kindDrain = "drain"
 )
 
 // hear brings the memory up to date after a message of another replica.

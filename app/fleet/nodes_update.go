@@ -8,6 +8,7 @@ import (
 	"eruptcloud/ent"
 	"eruptcloud/ent/configrevision"
 	"eruptcloud/ent/node"
+	"eruptcloud/ent/nodedrain"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
 )
@@ -104,7 +105,7 @@ func nodeExtra(ctx context.Context, tx *ent.Tx, id int64) (*ent.NodeExtra, error
 	return extra, err
 }
 
-// Delete removes a profile with its config history and holds. fault.NotFound if there is none.
+// Delete removes a profile with its config history, holds and drains. fault.NotFound if there is none.
 func (n *Nodes) Delete(ctx context.Context, name, by string) error {
 	err := n.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err := nodeRow(ctx, forUpdate(n.db, tx.Node.Query()), name)
@@ -118,6 +119,9 @@ func (n *Nodes) Delete(ctx context.Context, name, by string) error {
 			return err
 		}
 		if _, err := tx.NodeHold.Delete().Where(nodehold.NodeName(name)).Exec(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.NodeDrain.Delete().Where(nodedrain.NodeName(name)).Exec(ctx); err != nil {
 			return err
 		}
 		_, err = tx.Node.Delete().Where(node.ID(row.ID)).Exec(ctx)

@@ -121,6 +121,7 @@ func (f *Fleet) profileOf(row *ent.Node, extra *ent.NodeExtra) *profile {
 	if extra != nil {
 		p.Core, p.RawSession, p.Revision = bool(extra.Core), bool(extra.RawSession), extra.ConfigRevision
 		p.FirstSeen, p.oldUntil = timeOf(extra.FirstSeen), timeOf(extra.OldTokenUntil)
+		p.rotated, p.rotatedBy = timeOf(extra.TokenRotated), extra.TokenRotatedBy
 		p.oldToken = f.open(extra.OldToken, &p.tokenError)
 	}
 	return p
@@ -234,6 +235,22 @@ func readHolds(ctx context.Context, tx *ent.Tx) (map[holdKey]Hold, error) {
 		out[holdKey{row.NodeName, row.Location}] = holdOf(row)
 	}
 	return out, nil
+}
+
+func readDrains(ctx context.Context, tx *ent.Tx) (map[drainKey]Drain, error) {
+	rows, err := tx.NodeDrain.Query().All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[drainKey]Drain, len(rows))
+	for _, row := range rows {
+		out[drainKey{row.NodeName, row.InstanceID}] = drainOf(row)
+	}
+	return out, nil
+}
+
+func drainOf(row *ent.NodeDrain) Drain {
+	return Drain{Node: row.NodeName, Instance: row.InstanceID, Reason: row.Reason, Account: row.Account, Created: row.Created.UTC()}
 }
 
 func holdOf(row *ent.NodeHold) Hold {

@@ -46,16 +46,25 @@ func invalid(field, format string, args ...any) error {
 
 // line checks a text of one line.
 func line(field, text string) error {
-	if strings.ContainsFunc(text, unicode.IsControl) {
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) }) {
 		return invalid(field, "%s must be one line of text without control characters", field)
 	}
 	return limited(field, text, maxName)
 }
 
-// limited checks the length of a text and that any database can store it.
+// deceives reports characters that make a text look other than it is: those that turn the direction of writing, and control
+// characters other than the ends of lines.
+func deceives(r rune) bool {
+	return unicode.Is(unicode.Bidi_Control, r) || unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t'
+}
+
+// limited checks the length of a text, that it reads as it is, and that any database can store it.
 func limited(field, text string, limit int) error {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return invalid(field, "%s is not valid text", field)
+	}
+	if strings.ContainsFunc(text, deceives) {
+		return invalid(field, "%s must not hold control characters or ones that turn the direction of writing", field)
 	}
 	if n := utf8.RuneCountInString(text); n > limit {
 		return invalid(field, "%s has %d characters, at most %d fit", field, n, limit)

@@ -14,7 +14,9 @@ type profile struct {
 	Node
 	token, oldToken string    // plain; empty if none or if it cannot be opened
 	oldUntil        time.Time // end of the grace of oldToken
-	tokenError      string    // why a token could not be opened
+	rotated         time.Time // when token came, zero if it is the first
+	rotatedBy       string
+	tokenError      string // why a token could not be opened
 	sortKey         string
 }
 
@@ -32,6 +34,8 @@ func (p *profile) tokens(now time.Time) []string {
 
 type holdKey struct{ node, location string }
 
+type drainKey struct{ node, instance string }
+
 // snapshot is what the memory holds at one moment. It is never changed, only replaced.
 type snapshot struct {
 	nodes  map[string]*profile // by exact name
@@ -39,6 +43,7 @@ type snapshot struct {
 	groups map[string]*Group // by code
 	byID   map[int64]*Group
 	holds  map[holdKey]Hold
+	drains map[drainKey]Drain
 
 	effective sync.Map // node name → Effective, made on demand
 }
@@ -86,19 +91,27 @@ func differences(old, next *snapshot) []change {
 			out = append(out, change{Kind: kind, ID: id})
 		}
 	}
-	held := map[string]bool{}
-	for k, h := range old.holds {
-		if next.holds[k] != h {
-			held[k.node] = true
-		}
-	}
-	for k, h := range next.holds {
-		if old.holds[k] != h {
-			held[k.node] = true
-		}
-	}
-	for node := range held {
+	for node := range nodesOf(old.holds, next.holds, func(k holdKey) string { return k.node }) {
 		out = append(out, change{Kind: kindHold, ID: node})
+	}
+	for node := range nodesOf(old.drains, next.drains, func(k drainKey) string { return k.node }) {
+		out = append(out, change{Kind: kindDrain, ID: node})
+	}
+	return out
+}
+
+// nodesOf are the nodes for which two maps of orders differ.
+func nodesOf[K, V comparable](old, next map[K]V, nodeOf func(K) string) map[string]bool {
+	out := map[string]bool{}
+	for k, v := range old {
+		if w, still := next[k]; !still || w != v {
+			out[nodeOf(k)] = true
+		}
+	}
+	for k := range next {
+		if _, known := old[k]; !known {
+			out[nodeOf(k)] = true
+		}
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
 
 	"eruptcloud/app/database"
@@ -58,7 +59,7 @@ func (n *Nodes) RotateToken(ctx context.Context, name, by string) (string, error
 		}
 		now := n.now()
 		if err := tx.NodeExtra.Update().Where(nodeextra.ID(extra.ID)).
-			SetOldToken(row.AccessToken).SetOldTokenUntil(now.Add(n.grace)).Exec(ctx); err != nil {
+			SetOldToken(row.AccessToken).SetOldTokenUntil(now.Add(n.grace)).SetTokenRotated(now).SetTokenRotatedBy(by).Exec(ctx); err != nil {
 			return err
 		}
 		return tx.Node.Update().Where(node.ID(row.ID)).SetAccessToken(stored).SetUpdateBy(by).SetUpdateTime(now).Exec(ctx)
@@ -68,6 +69,67 @@ func (n *Nodes) RotateToken(ctx context.Context, name, by string) (string, error
 	}
 	n.afterWrite(ctx, kindNode, name)
 	return token, nil
+}
+
+// EndGrace refuses the token before the last rotation at once. fault.NotFound if none is accepted any more.
+func (n *Nodes) EndGrace(ctx context.Context, name, by string) error {
+	err := n.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err := nodeRow(ctx, forUpdate(n.db, tx.Node.Query()), name)
+		if err != nil {
+			return err
+		}
+		extra, err := nodeExtra(ctx, tx, row.ID)
+		if err != nil {
+			return err
+		}
+		now := n.now()
+		if extra.OldToken == "" || !now.Before(timeOf(extra.OldTokenUntil)) {
+			return fault.New(fault.NotFound, "node %q accepts no older token", name)
+		}
+		if err := tx.NodeExtra.Update().Where(nodeextra.ID(extra.ID)).ClearOldToken().ClearOldTokenUntil().Exec(ctx); err != nil {
+			return err
+		}
+		return tx.Node.Update().Where(node.ID(row.ID)).SetUpdateBy(by).SetUpdateTime(now).Exec(ctx)
+	})
+	if err != nil {
+		return database.Mapped(err, noNode(name), nil)
+	}
+	n.afterWrite(ctx, kindNode, name)
+	return nil
+}
+
+// Grace reports from memory whether the token before the last rotation is still accepted.
+func (n *Nodes) Grace(name string) (Grace, bool) {
+	s := n.snapshot.Load()
+	if s == nil || s.nodes[name] == nil {
+		return Grace{}, false
+	}
+	p := s.nodes[name]
+	if p.oldToken == "" || !n.clock().Before(p.oldUntil) {
+		return Grace{}, false
+	}
+	return Grace{Rotated: p.rotated, Account: p.rotatedBy, Until: p.oldUntil}, true
+}
+
+// TokenAge says from memory which of a node's tokens has this SHA-256 digest in hex, as instances keep it.
+func (n *Nodes) TokenAge(name, digest string) TokenAge {
+	s := n.snapshot.Load()
+	if s == nil || s.nodes[name] == nil {
+		return TokenUnknown
+	}
+	p := s.nodes[name]
+	switch {
+	case p.token != "" && hasDigest(p.token, digest):
+		return TokenCurrent
+	case p.oldToken != "" && n.clock().Before(p.oldUntil) && hasDigest(p.oldToken, digest):
+		return TokenOld
+	}
+	return TokenUnknown
+}
+
+func hasDigest(token, digest string) bool {
+	sum := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare([]byte(hex.EncodeToString(sum[:])), []byte(digest)) == 1
 }
 
 // Authenticate returns the profile of a node that shows its access token. fault.NotFound for an unknown name,
