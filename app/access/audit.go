@@ -5,16 +5,11 @@ import (
 	"log/slog"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
-
 	"eruptcloud/app/database"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/loop"
 	"eruptcloud/ent"
 	"eruptcloud/ent/dbtype"
-	"eruptcloud/ent/operateextra"
-	"eruptcloud/ent/operatelog"
-	"eruptcloud/ent/predicate"
 )
 
 // Audit keeps who did what. Recording never waits: a queue takes entries, Run writes them in batches, and what does not fit
@@ -160,87 +155,6 @@ func (a *Audit) row(tx *ent.Tx, e Entry) *ent.OperateLogCreate {
 	setText(shorten(maskURL(e.URL), 2000), c.SetReqAddr)
 	setText(shorten(e.Method, 64), c.SetReqMethod)
 	setText(maskParams(e.Params), c.SetReqParam)
+	setText(maskParams(e.Before), c.SetBeforeData)
 	return c
-}
-
-// AuditFilter selects entries; empty fields select all.
-type AuditFilter struct {
-	Query          string // part of action, user, URL or error, in any case
-	Account        string
-	Subject        string
-	From, To       time.Time // from From on, before To
-	Page, PageSize int       // from 1; 20 a page unless said, 500 at most
-}
-
-// List returns one page of entries, newest first, and how many there are in all. Entries that a Java server wrote have
-// neither account nor subject.
-func (a *Audit) List(ctx context.Context, f AuditFilter) ([]Entry, int, error) {
-	q := a.db.Client.OperateLog.Query().Where(f.where()...)
-	total, err := q.Clone().Count(ctx)
-	if err != nil {
-		return nil, 0, database.Mapped(err, nil, nil)
-	}
-	offset, limit := pageOf(f.Page, f.PageSize)
-	rows, err := q.Order(operatelog.ByCreateTime(sql.OrderDesc()), operatelog.ByID(sql.OrderDesc())).
-		Offset(offset).Limit(limit).All(ctx)
-	if err != nil {
-		return nil, 0, database.Mapped(err, nil, nil)
-	}
-	ids := make([]int64, 0, len(rows))
-	for _, r := range rows {
-		ids = append(ids, r.ID)
-	}
-	extras, err := a.db.Client.OperateExtra.Query().Where(operateextra.LogIDIn(ids...)).All(ctx)
-	if err != nil {
-		return nil, 0, database.Mapped(err, nil, nil)
-	}
-	extra := make(map[int64]*ent.OperateExtra, len(extras))
-	for _, x := range extras {
-		extra[x.LogID] = x
-	}
-	found := make([]Entry, 0, len(rows))
-	for _, r := range rows {
-		found = append(found, entryOf(r, extra[r.ID]))
-	}
-	return found, total, nil
-}
-
-func (f AuditFilter) where() []predicate.OperateLog {
-	var where []predicate.OperateLog
-	if f.Query != "" {
-		where = append(where, operatelog.Or(operatelog.APINameContainsFold(f.Query), operatelog.OperateUserContainsFold(f.Query),
-			operatelog.ReqAddrContainsFold(f.Query), operatelog.ErrorInfoContainsFold(f.Query)))
-	}
-	if !f.From.IsZero() {
-		where = append(where, operatelog.CreateTimeGTE(f.From))
-	}
-	if !f.To.IsZero() {
-		where = append(where, operatelog.CreateTimeLT(f.To))
-	}
-	if f.Account != "" {
-		where = append(where, withExtra(operateextra.FieldAccount, f.Account))
-	}
-	if f.Subject != "" {
-		where = append(where, withExtra(operateextra.FieldSubject, f.Subject))
-	}
-	return where
-}
-
-// withExtra selects rows whose side row has a value in column.
-func withExtra(column, value string) predicate.OperateLog {
-	return func(s *sql.Selector) {
-		x := sql.Table(operateextra.Table)
-		s.Where(sql.In(s.C(operatelog.FieldID), sql.Select(x.C(operateextra.FieldLogID)).From(x).Where(sql.EQ(x.C(column), value))))
-	}
-}
-
-func entryOf(r *ent.OperateLog, x *ent.OperateExtra) Entry {
-	e := Entry{
-		At: orZero(r.CreateTime), User: r.OperateUser, Address: r.IP, Action: r.APIName, Method: r.ReqMethod, URL: r.ReqAddr,
-		OK: bool(r.Status), Error: r.ErrorInfo, Took: time.Duration(r.TotalTime) * time.Millisecond, Params: paramsOf(r.ReqParam),
-	}
-	if x != nil {
-		e.Account, e.Subject, e.RequestID = x.Account, x.Subject, x.RequestID
-	}
-	return e
 }

@@ -176,6 +176,7 @@ type SessionStore interface {
 
 // Entry is one row of the audit trail: who did what to what, from where, with which outcome.
 type Entry struct {
+	ID        int64 // set by the trail
 	At        time.Time
 	User      string // display name, or account
 	Account   string
@@ -185,6 +186,7 @@ type Entry struct {
 	Method    string          // HTTP method
 	URL       string          // without tokens
 	Params    json.RawMessage // masked
+	Before    json.RawMessage // what a change replaced, in the form of Params, where it is known; masked
 	OK        bool
 	Error     string
 	Took      time.Duration

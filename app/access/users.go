@@ -52,12 +52,6 @@ type UserPatch struct {
 	By                                   Actor
 }
 
-// UserFilter selects users for a list.
-type UserFilter struct {
-	Query          string // part of account, name, phone or email, in any case
-	Page, PageSize int    // from 1; 20 a page unless said, 500 at most
-}
-
 // ByAccount returns a user. fault.NotFound if there is none.
 func (u *Users) ByAccount(ctx context.Context, account string) (User, error) {
 	row, err := u.db.Client.User.Query().Where(user.Account(account)).WithRoles().Only(ctx)
@@ -74,29 +68,6 @@ func (u *Users) ByID(ctx context.Context, id int64) (User, error) {
 		return User{}, database.Mapped(err, fault.New(fault.NotFound, "no user has the id %d", id), nil)
 	}
 	return userOf(row), nil
-}
-
-// List returns one page of users by account, and how many there are in all.
-func (u *Users) List(ctx context.Context, f UserFilter) ([]User, int, error) {
-	q := u.db.Client.User.Query()
-	if text := strings.TrimSpace(f.Query); text != "" {
-		q.Where(user.Or(user.AccountContainsFold(text), user.NameContainsFold(text), user.PhoneContainsFold(text),
-			user.EmailContainsFold(text)))
-	}
-	total, err := q.Clone().Count(ctx)
-	if err != nil {
-		return nil, 0, database.Mapped(err, nil, nil)
-	}
-	offset, limit := pageOf(f.Page, f.PageSize)
-	rows, err := q.WithRoles().Order(user.ByAccount(), user.ByID()).Offset(offset).Limit(limit).All(ctx)
-	if err != nil {
-		return nil, 0, database.Mapped(err, nil, nil)
-	}
-	found := make([]User, 0, len(rows))
-	for _, r := range rows {
-		found = append(found, userOf(r))
-	}
-	return found, total, nil
 }
 
 // Create makes an account. Its password needs 8 characters and, in a database of ours, at most 72 bytes; the user is asked
