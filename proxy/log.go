@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"eruptcloud/nodeagent/wire"
 )
@@ -87,7 +86,8 @@ func (c *Caller) log(ctx context.Context, e *exchange, call *LogCall) ([]wire.Lo
 	case res.StatusCode != http.StatusOK:
 		return nil, res.StatusCode, Fail(UpstreamUnreachable, "'%s' refuses its log with status %d", call.Node, res.StatusCode)
 	}
-	lines, err := readLog(io.LimitReader(res.Body, maxLogInput), call.Size, call.Offset == nil)
+	body := asUTF8(io.LimitReader(res.Body, maxLogInput), res.Header.Get("Content-Type"))
+	lines, err := readLog(body, call.Size, call.Offset == nil)
 	if err != nil && len(lines) == 0 {
 		if out.Context().Err() != nil {
 			return nil, res.StatusCode, e.explain(out.Context(), err)
@@ -113,12 +113,9 @@ func readLog(body io.Reader, size int, newest bool) ([]wire.LogLine, error) {
 	var lines []wire.LogLine
 	bytes := 0
 	for dec.More() {
-		var line wire.LogLine
-		if err := dec.Decode(&line); err != nil {
+		line, err := decodeLogLine(dec)
+		if err != nil {
 			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
-		}
-		if len(line.Content) > maxLogBytes/2 {
-			line.Content = strings.ToValidUTF8(line.Content[:maxLogBytes/2], "") // not inside a character
 		}
 		if !newest && (len(lines) == size || bytes+len(line.Content) > maxLogBytes) {
 			return lines, nil

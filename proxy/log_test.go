@@ -124,7 +124,7 @@ func (l located) At(node, location string) (Target, error) {
 func TestReadLogIsBounded(t *testing.T) { // S82
 	long := strings.Repeat("x", 5<<20)
 	lines, err := readLog(strings.NewReader(`[{"num":1,"content":"`+long+`"},{"num":2,"content":"short"}]`), 10, true)
-	if err != nil || len(lines) != 2 || len(lines[0].Content) != maxLogBytes/2 || lines[1].Content != "short" {
+	if err != nil || len(lines) != 2 || len(lines[0].Content) != maxLogBytes/2 || lines[0].Size != 5<<20 || lines[1].Content != "short" {
 		t.Errorf("a line of 5 MB: %d lines, %v", len(lines), err)
 	}
 	medium := `{"num":1,"content":"` + strings.Repeat("y", 900<<10) + `"}`
@@ -138,5 +138,36 @@ func TestReadLogIsBounded(t *testing.T) { // S82
 	wide := `[{"num":1,"content":"` + strings.Repeat("盘", maxLogBytes) + `"}]`
 	if lines, err := readLog(strings.NewReader(wide), 10, true); err != nil || strings.ContainsRune(lines[0].Content, '\ufffd') || !strings.HasSuffix(lines[0].Content, "盘") {
 		t.Errorf("a line is cut inside a character: %v", err)
+	}
+}
+
+func TestLogKeepsBytesOfOtherCharacterSets(t *testing.T) { // S98
+	gbk := "\xb6\xa9\xb5\xa5" // 订单
+	tests := map[string]struct {
+		kind, body, want string
+	}{
+		"UTF-8":                     {"application/json", `"订单 \u8ba2 \ud83d\ude80 \"x\" \/"`, `订单 订 🚀 "x" /`},
+		"GBK without a name":        {"application/json", `"` + gbk + ` a\n\tb\u8ba2\ud83d\ude80\\"`, gbk + " a\n\tb订🚀\\"},
+		"GBK by name":               {"application/json;charset=GBK", `"` + gbk + `"`, "订单"},
+		"Latin-1 without a name":    {"application/json", "\"Z\xfcrich\"", "Z\xfcrich"},
+		"Latin-1 by name":           {"text/plain; charset=iso-8859-1", "\"Z\xfcrich\"", "Zürich"},
+		"a name that is none":       {"text/plain; charset=klingon", `"订"`, "订"},
+		"UTF-8 that is none":        {"text/plain; charset=utf-8", "\"a\xff\"", "a\xff"},
+		"half a pair of surrogates": {"application/json", `"\ud83d x"`, "\ufffd x"},
+		"no text":                   {"application/json", `null`, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			node := newFakeNode(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tt.kind)
+				_, _ = io.WriteString(w, `[{"num":1,"content":`+tt.body+`}]`)
+			})
+			rig := newRig(t)
+			rig.dir.set("shop", node.URL)
+			lines, err := rig.proxy.Caller().Log(t.Context(), LogCall{Node: "shop", Token: sessionToken})
+			if err != nil || len(lines) != 1 || lines[0].Content != tt.want {
+				t.Errorf("%s as %s: %+v, %v; want %q", tt.body, tt.kind, lines, err, tt.want)
+			}
+		})
 	}
 }

@@ -117,6 +117,8 @@ type UserInfo struct {
 type LogLine struct {
 	Content string `json:"content"`
 	Num     int64  `json:"num"`
+	// Size is how many bytes the event had where Content is only its beginning; never sent.
+	Size int `json:"-"`
 }
 
 // Result is the envelope R of erupt 2 (erupt-wire 3.2). Success is absent in answers of 1.x: decide by Status.
