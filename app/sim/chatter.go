@@ -18,33 +18,34 @@ func (in *instance) chatter(ctx context.Context) {
 		if !sleep(ctx, pause) {
 			return
 		}
-		in.say(in.random)
+		say(in.log, in.random)
 	}
 }
 
-func (in *instance) say(r *rand.Rand) {
+// say logs one event such as a business makes.
+func say(log *slog.Logger, r *rand.Rand) {
 	switch n := r.IntN(1000); {
 	case n < 8:
-		in.log.Error("request failed", "path", pick(r, paths), "request_id", hex(r, 8), "error", pick(r, failures), "stack", stack(r))
+		log.Error("request failed", "path", pick(r, paths), "request_id", hex(r, 8), "error", pick(r, failures), "stack", stack(r))
 	case n < 20:
-		in.log.Error("could not send 通知", "to", pick(r, people), "error", "SMTP 451 try again later", "attempt", 1+r.IntN(4))
+		log.Error("could not send 通知", "to", pick(r, people), "error", "SMTP 451 try again later", "attempt", 1+r.IntN(4))
 	case n < 70:
-		in.log.Warn("slow query", "ms", 800+r.IntN(4000), "rows", r.IntN(20000), "sql", pick(r, queries))
+		log.Warn("slow query", "ms", 800+r.IntN(4000), "rows", r.IntN(20000), "sql", pick(r, queries))
 	case n < 110:
-		in.log.Warn("retrying", "target", pick(r, targets), "in", time.Duration(1+r.IntN(8))*time.Second)
+		log.Warn("retrying", "target", pick(r, targets), "in", time.Duration(1+r.IntN(8))*time.Second)
 	case n < 200:
-		in.log.Info("job finished", "job", pick(r, jobs), "ms", 20+r.IntN(900), "items", r.IntN(400))
+		log.Info("job finished", "job", pick(r, jobs), "ms", 20+r.IntN(900), "items", r.IntN(400))
 	case n < 280:
-		in.log.Info("cache", "hits", 9000+r.IntN(900), "misses", r.IntN(300), "evicted", r.IntN(40))
+		log.Info("cache", "hits", 9000+r.IntN(900), "misses", r.IntN(300), "evicted", r.IntN(40))
 	case n < 300:
-		in.log.Info("登录", "user", pick(r, people), "address", fmt.Sprintf("10.0.%d.%d", r.IntN(8), 2+r.IntN(250)))
+		log.Info("登录", "user", pick(r, people), "address", fmt.Sprintf("10.0.%d.%d", r.IntN(8), 2+r.IntN(250)))
 	default:
 		level := slog.LevelInfo
 		status := 200
 		if r.IntN(40) == 0 {
 			level, status = slog.LevelWarn, 404
 		}
-		in.log.Log(context.Background(), level, "request", "method", pick(r, methods), "path", pick(r, paths), "status", status,
+		log.Log(context.Background(), level, "request", "method", pick(r, methods), "path", pick(r, paths), "status", status,
 			"ms", 2+r.IntN(120), "request_id", hex(r, 8))
 	}
 }
