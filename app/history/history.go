@@ -1,5 +1,5 @@
 // Package history keeps what happened to nodes and their instances: who came, who left and why, what admins did. The newest
-// events of each node are kept, and of all nodes no more than a stated number (S83).
+// 200 events of each node are kept, and of all nodes the newest 20,000 (S83).
 package history
 
 import "time"
