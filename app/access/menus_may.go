@@ -32,7 +32,7 @@ func (m *Menus) mayChange(ctx context.Context, by Actor, before Menu, after NewM
 		}
 	}
 	for _, value := range given {
-		if s.Holds(permissionKey(value)) {
+		if s.holdsFully(permissionKey(value)) {
 			continue
 		}
 		if !renamed {

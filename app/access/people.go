@@ -47,7 +47,7 @@ func (p *people) session(ctx context.Context, account string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	s.Menus, s.Values = permissions(held)
+	s.permit(held)
 	s.Above, err = p.above(ctx, held, s)
 	return s, err
 }
@@ -63,30 +63,11 @@ func (p *people) mayWork(row *ent.User) error {
 	return nil
 }
 
-// held returns the menus of a user that have an effect: all for an admin, else those of his enabled roles (erupt-wire 5.4).
-func (p *people) held(ctx context.Context, userID int64, admin bool) ([]Menu, error) {
-	effective := menu.Or(menu.StatusIsNil(), menu.StatusNEQ(int(MenuDisabled)))
-	where := []predicate.Menu{effective}
-	if !admin {
-		where = append(where, menu.HasRolesWith(role.Status(true), role.HasUsersWith(user.ID(userID))))
-	}
-	rows, err := p.db.Client.Menu.Query().Where(where...).All(ctx)
-	if err != nil {
-		return nil, database.Mapped(err, nil, nil)
-	}
-	held := make([]Menu, 0, len(rows))
-	for _, r := range rows {
-		held = append(held, menuOf(r))
-	}
-	slices.SortFunc(held, bySort)
-	return held, nil
-}
-
 // above returns the menus above those of s that are not in it themselves, from held or else from the database.
-func (p *people) above(ctx context.Context, held []Menu, s Session) (map[int64]Menu, error) {
+func (p *people) above(ctx context.Context, held []grant, s Session) (map[int64]Menu, error) {
 	byID := make(map[int64]Menu, len(held))
-	for _, m := range held {
-		byID[m.ID] = m
+	for _, g := range held {
+		byID[g.ID] = g.Menu
 	}
 	level := slices.Concat(s.Menus, slices.Collect(maps.Values(s.Values)))
 	known := make(map[int64]bool, len(level))
@@ -135,18 +116,29 @@ func (p *people) menus(ctx context.Context, ids []int64) ([]Menu, error) {
 	return found, nil
 }
 
-// permissions divides held menus, sorted, into those that are listed and the permission set.
-func permissions(held []Menu) (listed []Menu, values map[string]Menu) {
-	values = make(map[string]Menu, len(held))
-	for _, m := range held {
-		if m.Status == MenuOpen {
-			listed = append(listed, m)
+// permit divides held menus, sorted, into those that are listed and the permission set with its limits.
+func (s *Session) permit(held []grant) {
+	s.Values = make(map[string]Menu, len(held))
+	looks, writes := make(map[string]reach, len(held)), make(map[string]reach, len(held))
+	for _, g := range held {
+		if g.Status == MenuOpen {
+			s.Menus = append(s.Menus, g.Menu)
 		}
-		if m.Value != "" {
-			values[permissionKey(m.Value)] = m
+		if g.Value != "" {
+			key := permissionKey(g.Value)
+			s.Values[key] = g.Menu
+			looks[key], writes[key] = looks[key].plus(g.looks), writes[key].plus(g.writes)
 		}
 	}
-	return listed, values
+	s.Scopes, s.Writes = map[string][]int64{}, map[string][]int64{}
+	for key, r := range looks {
+		if !r.all {
+			s.Scopes[key] = r.groups
+		}
+		if w := writes[key]; !w.same(r) {
+			s.Writes[key] = append([]int64{}, w.groups...)
+		}
+	}
 }
 
 // permissionKey is how a permission code is compared: in lower case, without a query.
@@ -188,61 +180,6 @@ func (p *people) accounts(ctx context.Context, where predicate.User) ([]string, 
 		return nil, database.Mapped(err, nil, nil)
 	}
 	return found, nil
-}
-
-// mayGrant refuses menus that by does not hold: who is no admin may grant only what he has (erupt-wire 5.7).
-func (p *people) mayGrant(ctx context.Context, by Actor, menus []int64) error {
-	if by.Admin || len(menus) == 0 {
-		return nil
-	}
-	s, err := p.session(ctx, by.Account)
-	if err != nil {
-		return actorUnknown(by, err)
-	}
-	held, err := p.held(ctx, s.UserID, s.Admin)
-	if err != nil {
-		return err
-	}
-	for _, id := range menus {
-		if !slices.ContainsFunc(held, func(m Menu) bool { return m.ID == id }) {
-			return fault.New(fault.Forbidden, "you can only grant menus that you hold yourself")
-		}
-	}
-	return nil
-}
-
-// mayBecome refuses by the accounts that hold more than he does: whose password he sets, he can be.
-func (p *people) mayBecome(ctx context.Context, by Actor, u User) error {
-	if by.Admin || u.Admin || by.Account == u.Account { // an admin is guarded elsewhere
-		return nil
-	}
-	s, err := p.session(ctx, by.Account)
-	if err != nil {
-		return actorUnknown(by, err)
-	}
-	own, err := p.held(ctx, s.UserID, s.Admin)
-	if err != nil {
-		return err
-	}
-	theirs, err := p.held(ctx, u.ID, u.Admin)
-	if err != nil {
-		return err
-	}
-	for _, m := range theirs {
-		if !slices.ContainsFunc(own, func(o Menu) bool { return o.ID == m.ID }) {
-			return fault.New(fault.Forbidden, "you can only set the password of an account that holds no more than you do").
-				Field("password", "%s holds more than you do", u.Account)
-		}
-	}
-	return nil
-}
-
-// actorUnknown refuses an actor who is nobody; other errors pass.
-func actorUnknown(by Actor, err error) error {
-	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unauthenticated) {
-		return fault.New(fault.Forbidden, "the account %q that asks for this cannot grant anything", by.Account).Because(err)
-	}
-	return err
 }
 
 func displayName(row *ent.User) string {

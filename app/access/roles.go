@@ -11,6 +11,7 @@ import (
 	"eruptcloud/ent/dbtype"
 	"eruptcloud/ent/menu"
 	"eruptcloud/ent/role"
+	"eruptcloud/ent/roleextra"
 	"eruptcloud/ent/user"
 )
 
@@ -28,7 +29,10 @@ type NewRole struct {
 	Sort    int
 	Enabled bool
 	Menus   []string // codes
-	By      Actor    // who is no admin grants only menus that he holds
+	// ReadOnly and Groups limit what the menus give, see Role.
+	ReadOnly bool
+	Groups   []int64
+	By       Actor // who is no admin grants only menus that he holds, and as far as he holds them
 }
 
 // RolePatch says what to change; nil leaves a thing as it is.
@@ -37,7 +41,10 @@ type RolePatch struct {
 	Sort    *int
 	Enabled *bool
 	Menus   *[]string // codes
-	By      Actor
+	// ReadOnly and Groups limit what the menus give, see Role.
+	ReadOnly *bool
+	Groups   *[]int64
+	By       Actor
 }
 
 func noRole(code string) *fault.Error {
@@ -50,7 +57,11 @@ func (r *Roles) ByCode(ctx context.Context, code string) (Role, error) {
 	if err != nil {
 		return Role{}, database.Mapped(err, noRole(code), nil)
 	}
-	return roleOf(row), nil
+	limits, err := r.people.limits(ctx, row.ID)
+	if err != nil {
+		return Role{}, err
+	}
+	return roleOf(row, limits[row.ID]), nil
 }
 
 // List returns all roles by their sort number.
@@ -59,9 +70,13 @@ func (r *Roles) List(ctx context.Context) ([]Role, error) {
 	if err != nil {
 		return nil, database.Mapped(err, nil, nil)
 	}
+	limits, err := r.people.limits(ctx, ids(rows)...)
+	if err != nil {
+		return nil, err
+	}
 	found := make([]Role, 0, len(rows))
 	for _, row := range rows {
-		found = append(found, roleOf(row))
+		found = append(found, roleOf(row, limits[row.ID]))
 	}
 	return found, nil
 }
@@ -83,14 +98,21 @@ func (r *Roles) Create(ctx context.Context, n NewRole) (Role, error) {
 	if err != nil {
 		return Role{}, err
 	}
-	if err := r.people.mayGrant(ctx, n.By, menus); err != nil {
+	as := limit{readOnly: n.ReadOnly, groups: within(n.Groups).groups}
+	if err := r.checkGroups(ctx, as.groups, nil); err != nil {
+		return Role{}, err
+	}
+	if err := r.people.mayGrant(ctx, n.By, menus, as); err != nil {
 		return Role{}, err
 	}
 	taken := fault.New(fault.Conflict, "a role with the code %q exists already", n.Code).Field("code", "exists already")
 	err = r.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		err := tx.Role.Create().SetCode(n.Code).SetName(n.Name).SetSort(n.Sort).SetStatus(dbtype.Flag(n.Enabled)).
-			AddMenuIDs(menus...).Exec(ctx)
-		return database.Mapped(err, nil, taken)
+		row, err := tx.Role.Create().SetCode(n.Code).SetName(n.Name).SetSort(n.Sort).SetStatus(dbtype.Flag(n.Enabled)).
+			AddMenuIDs(menus...).Save(ctx)
+		if err != nil {
+			return database.Mapped(err, nil, taken)
+		}
+		return as.write(ctx, tx, row.ID)
 	})
 	if err != nil {
 		return Role{}, err
@@ -122,12 +144,16 @@ func (r *Roles) Update(ctx context.Context, code string, p RolePatch) (Role, err
 			return Role{}, err
 		}
 	}
+	as, err := r.limited(ctx, before, p)
+	if err != nil {
+		return Role{}, err
+	}
 	gone, added := differ(before.Menus, want)
 	granted := added
-	if p.Enabled != nil && *p.Enabled && !before.Enabled {
-		granted = want // enabling a role grants everything in it
+	if p.Enabled != nil && *p.Enabled && !before.Enabled || before.ReadOnly && !as.readOnly || !slices.Equal(before.Groups, as.groups) {
+		granted = want // enabling a role grants everything in it, and so may other limits
 	}
-	if err := r.people.mayGrant(ctx, p.By, granted); err != nil {
+	if err := r.people.mayGrant(ctx, p.By, granted, as); err != nil {
 		return Role{}, err
 	}
 	err = r.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -142,6 +168,8 @@ func (r *Roles) Update(ctx context.Context, code string, p RolePatch) (Role, err
 		changed, err := change.AddMenuIDs(added...).Save(ctx)
 		if err == nil && changed == 0 {
 			return noRole(code)
+		} else if err == nil {
+			err = as.write(ctx, tx, before.ID)
 		}
 		return database.Mapped(err, nil, fault.New(fault.Conflict, "the role %q was changed by somebody else; read it again", code))
 	})
@@ -170,6 +198,9 @@ func (r *Roles) Delete(ctx context.Context, code string) error {
 			return err
 		}
 		if err := tx.Role.Update().Where(role.ID(row.ID)).ClearUsers().ClearMenus().Exec(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.RoleExtra.Delete().Where(roleextra.RoleID(row.ID)).Exec(ctx); err != nil {
 			return err
 		}
 		_, err = tx.Role.Delete().Where(role.ID(row.ID)).Exec(ctx)
@@ -201,8 +232,10 @@ func (r *Roles) menuIDs(ctx context.Context, codes []string) ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-func roleOf(row *ent.Role) Role {
-	r := Role{ID: row.ID, Code: row.Code, Name: row.Name, Sort: row.Sort, Enabled: bool(row.Status)}
+func roleOf(row *ent.Role, l limit) Role {
+	r := Role{
+		ID: row.ID, Code: row.Code, Name: row.Name, Sort: row.Sort, Enabled: bool(row.Status), ReadOnly: l.readOnly, Groups: l.groups,
+	}
 	menus := slices.Clone(row.Edges.Menus)
 	slices.SortFunc(menus, func(a, b *ent.Menu) int { return strings.Compare(a.Code, b.Code) })
 	for _, m := range menus {

@@ -47,8 +47,16 @@ var seeds = []seed{
 	{code: "erupt-log", name: "System Log", kind: "tpl", parent: "$manager", sort: 90},
 }
 
+// Viewer is the code of the role that a new installation starts with: it shows nodes, groups and logs, and changes nothing.
+const Viewer = "viewer"
+
+// viewed are the menus of the role Viewer.
+var viewed = []string{
+	"$NodeManager", CodeNodes, CodeNodes + "@VIEW_DETAIL", CodeGroups, CodeGroups + "@VIEW_DETAIL", CodeNodeLog,
+}
+
 // Seed inserts the menus that erupt's initialisation makes and that are missing by code, all or none, and returns how many
-// it added. It changes no existing row.
+// it added. It changes no existing row. Where there was no menu at all, it makes the role Viewer too.
 func (m *Menus) Seed(ctx context.Context) (added int, err error) {
 	err = m.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		added = 0
@@ -69,7 +77,10 @@ func (m *Menus) Seed(ctx context.Context) (added int, err error) {
 				added += made
 			}
 		}
-		return nil
+		if len(rows) > 0 {
+			return nil
+		}
+		return seedViewer(ctx, tx, ids)
 	})
 	if err != nil {
 		// Another replica was faster with some row: what it left out is inserted by its own transaction or the next start.
@@ -82,6 +93,23 @@ func (m *Menus) Seed(ctx context.Context) (added int, err error) {
 		return 0, nil
 	}
 	return added, m.changes.follow(ctx, "menu", "", m.holders(), nil)
+}
+
+// seedViewer makes the role Viewer, unless somebody made a role already.
+func seedViewer(ctx context.Context, tx *ent.Tx, ids map[string]int64) error {
+	exists, err := tx.Role.Query().Exist(ctx)
+	if err != nil || exists {
+		return err
+	}
+	c := tx.Role.Create().SetCode(Viewer).SetName("Viewer").SetSort(0).SetStatus(true)
+	for _, code := range viewed {
+		c.AddMenuIDs(ids[code])
+	}
+	row, err := c.Save(ctx)
+	if err != nil {
+		return err
+	}
+	return limit{readOnly: true}.write(ctx, tx, row.ID)
 }
 
 // rows returns a menu and the buttons of its functions.

@@ -3,6 +3,7 @@ package access
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -91,12 +92,14 @@ func encodeSession(s Session, now time.Time) (encodedSession, error) {
 	if out.view, err = encode(view); err != nil {
 		return out, err
 	}
-	for code, groups := range s.Scopes {
-		list, err := encode(append([]int64{}, groups...))
-		if err != nil {
-			return out, err
+	for prefix, limits := range map[string]map[string][]int64{scopeField: s.Scopes, writeField: s.Writes} {
+		for code, groups := range limits {
+			list, err := encode(append([]int64{}, groups...))
+			if err != nil {
+				return out, err
+			}
+			out.scopes = append(out.scopes, prefix+code, list)
 		}
-		out.scopes = append(out.scopes, code, list)
 	}
 	all, stamp := s.menusByID(), now.Format(eruptTime)
 	for key, m := range s.Values {
@@ -155,16 +158,30 @@ func decodeUser(s *Session, user, login string) error {
 	return nil
 }
 
-// decodeScope reads the groups of a code. What cannot be read is an error: without its scope the code would count everywhere.
-func decodeScope(s *Session, code, list string) error {
+// What the fields of the hash of scopes begin with: where a code is held, and where it counts for changes.
+const (
+	scopeField = "held:"
+	writeField = "write:"
+)
+
+// decodeScope reads a limit of a code. What cannot be read is an error: without its limit the code would count everywhere.
+func decodeScope(s *Session, field, list string) error {
 	var groups []int64
 	if err := json.Unmarshal([]byte(list), &groups); err != nil {
-		return fmt.Errorf("read the stored scope of %q for %s: %w", code, s.Account, err)
+		return fmt.Errorf("read the stored scope %q for %s: %w", field, s.Account, err)
 	}
-	if s.Scopes == nil {
-		s.Scopes = map[string][]int64{}
+	limits := &s.Scopes
+	code, ok := strings.CutPrefix(field, scopeField)
+	if !ok {
+		limits = &s.Writes
+		if code, ok = strings.CutPrefix(field, writeField); !ok {
+			return nil // a later version's
+		}
 	}
-	s.Scopes[code] = groups
+	if *limits == nil {
+		*limits = map[string][]int64{}
+	}
+	(*limits)[code] = groups
 	return nil
 }
 

@@ -79,14 +79,18 @@ func (m *memorySessions) Check(_ context.Context, token string, codes ...string)
 		return Session{}, nil, err
 	}
 	held := make([]bool, len(codes))
-	scopes := map[string][]int64{}
+	scopes, writes := map[string][]int64{}, map[string][]int64{}
 	for i, c := range codes {
 		held[i] = s.Holds(c)
-		if in, limited := s.Scopes[strings.ToLower(c)]; limited {
-			scopes[strings.ToLower(c)] = in
+		c = strings.ToLower(c)
+		if in, limited := s.Scopes[c]; limited {
+			scopes[c] = in
+		}
+		if in, limited := s.Writes[c]; limited {
+			writes[c] = in
 		}
 	}
-	s.Scopes = scopes
+	s.Scopes, s.Writes = scopes, writes
 	s.Menus, s.Values, s.Above = nil, nil, nil // as the other store: nobody may come to rely on them
 	return s, held, nil
 }

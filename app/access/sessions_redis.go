@@ -132,8 +132,8 @@ func (r *redisSessions) Get(ctx context.Context, token string) (Session, error) 
 	if err := decodeMenus(&s, view.Val(), values.Val()); err != nil {
 		return Session{}, fmt.Errorf("read the stored menus of %s: %w", s.Account, err)
 	}
-	for code, list := range scopes.Val() {
-		if err := decodeScope(&s, code, list); err != nil {
+	for field, list := range scopes.Val() {
+		if err := decodeScope(&s, field, list); err != nil {
 			return Session{}, err
 		}
 	}
@@ -145,12 +145,12 @@ func (r *redisSessions) Check(ctx context.Context, token string, codes ...string
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	var base baseReplies
-	found, scopes := make([]*redis.BoolCmd, len(codes)), make([]*redis.StringCmd, len(codes))
+	found, scopes := make([]*redis.BoolCmd, len(codes)), make([]*redis.SliceCmd, len(codes))
 	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		base = r.askBase(ctx, p, token)
 		for i, c := range codes {
 			found[i] = p.HExists(ctx, r.key("menu-value-map", token), strings.ToLower(c))
-			scopes[i] = p.HGet(ctx, r.key("scopes", token), strings.ToLower(c))
+			scopes[i] = p.HMGet(ctx, r.key("scopes", token), scopeField+strings.ToLower(c), writeField+strings.ToLower(c))
 		}
 		return nil
 	})
@@ -163,13 +163,15 @@ func (r *redisSessions) Check(ctx context.Context, token string, codes ...string
 	}
 	held := make([]bool, len(codes))
 	for i, f := range found {
-		if err := errors.Join(f.Err(), notNil(scopes[i].Err())); err != nil {
+		if err := errors.Join(f.Err(), scopes[i].Err()); err != nil {
 			return Session{}, nil, errStore(err)
 		}
 		held[i] = s.Admin || f.Val()
-		if scopes[i].Err() == nil {
-			if err := decodeScope(&s, strings.ToLower(codes[i]), scopes[i].Val()); err != nil {
-				return Session{}, nil, err
+		for k, prefix := range []string{scopeField, writeField} {
+			if list, ok := scopes[i].Val()[k].(string); ok {
+				if err := decodeScope(&s, prefix+strings.ToLower(codes[i]), list); err != nil {
+					return Session{}, nil, err
+				}
 			}
 		}
 	}

@@ -92,6 +92,7 @@ func lin(token string) access.Session {
 	hidden := access.Menu{ID: 90, Code: "hid", Name: "Hidden", Type: "tree", Value: "shop.Region", Status: access.MenuHidden, Sort: num(5)}
 	return access.Session{
 		Token: token, UserID: 10, Account: "lin", Name: "Lin Yu 林", Org: "D-01", Post: "ENG", Roles: []string{"off", "sales"},
+		Scopes: map[string][]int64{"shop.product": {3, 9}, "shop.region": {3}}, Writes: map[string][]int64{"shop.product": {9}, "shop.product@edit": {}},
 		Menus:  []access.Menu{edit, page},
 		Values: map[string]access.Menu{"shop.product": page, "shop.product@edit": edit, "shop.region": hidden},
 		Above:  map[int64]access.Menu{7: folder}, Created: time.Date(2026, 7, 20, 9, 0, 0, 0, time.UTC), Address: "10.0.0.9", Agent: "Firefox",
@@ -130,6 +131,9 @@ func TestStoreKeepsWhatWasCreated(t *testing.T) {
 		light, held, err := s.Check(t.Context(), want.Token, "shop.Product", "SHOP.PRODUCT@edit", "shop.product@add", "shop.Region")
 		if err != nil || !slices.Equal(held, []bool{true, true, false, true}) {
 			t.Errorf("Check held %v, %v; want true true false true", held, err)
+		}
+		if light.Reaches("shop.product", []int64{1}) || !light.Reaches("Shop.Product", []int64{2, 9}) || !light.Reaches("shop.product@edit", nil) {
+			t.Errorf("Check returned the scopes %v, want those of the codes", light.Scopes)
 		}
 		if light.Account != "lin" || light.UserID != 10 || light.Org != "D-01" || light.Values != nil || light.Menus != nil {
 			t.Errorf("Check returned %+v, want the user without menus", light)
@@ -215,7 +219,7 @@ func TestStoreReplacesInOneStep(t *testing.T) {
 		}
 		less := lin(token(1))
 		less.Name, less.Roles = "Lin", nil
-		less.Menus, less.Values, less.Above = nil, nil, nil
+		less.Menus, less.Values, less.Above, less.Scopes, less.Writes = nil, nil, nil, nil, nil
 		less.Created, less.Address, less.Agent = time.Time{}, "", ""
 		if err := s.Replace(ctx, less); err != nil {
 			t.Fatal(err)

@@ -43,7 +43,8 @@ type Role struct {
 	MenuCodes []string
 	// ReadOnly: codes that change something do not count, whatever the role bundles (D21).
 	ReadOnly bool
-	// Groups are node groups, by id; the role counts for nodes in their trees only. Empty: everywhere (D21).
+	// Groups are node groups, by id; the role counts for nodes in their trees only, and of its codes only those that are about
+	// nodes and groups. Empty: everywhere (D21).
 	Groups []int64
 }
 
@@ -100,6 +101,9 @@ type Session struct {
 	// Scopes names for a code of Values the node groups, by id, in whose trees it is held (D21). A code that is missing here is
 	// held everywhere.
 	Scopes map[string][]int64
+	// Writes names for a code of Values the node groups in whose trees it counts for changes, where these are fewer than those in
+	// which it is held: a role that grants it is read-only. Empty: it counts for looking only.
+	Writes map[string][]int64
 	// Above are menus by id that were not granted but lie above granted ones; the stored form of a menu nests them.
 	Above   map[int64]Menu
 	Created time.Time
@@ -134,6 +138,23 @@ func (s *Session) Reaches(code string, groups []int64) bool {
 	return !limited || slices.ContainsFunc(scope, func(g int64) bool { return slices.Contains(groups, g) })
 }
 
+// MayChangeIn is HoldsIn for what changes something but has no code of its own, such as an operation on the records of a page:
+// a page that is held by read-only roles alone does not do.
+func (s *Session) MayChangeIn(code string, groups []int64) bool {
+	if !s.HoldsIn(code, groups) {
+		return false
+	}
+	scope, limited := s.Writes[strings.ToLower(code)]
+	return s.Admin || !limited || slices.ContainsFunc(scope, func(g int64) bool { return slices.Contains(groups, g) })
+}
+
+// holdsFully reports whether the code is held without any limit.
+func (s *Session) holdsFully(code string) bool {
+	_, scoped := s.Scopes[strings.ToLower(code)]
+	_, looks := s.Writes[strings.ToLower(code)]
+	return s.Admin || s.Holds(code) && !scoped && !looks
+}
+
 // ID names the session where people see it: it is not the token, and the token does not follow from it.
 func (s *Session) ID() string {
 	sum := sha256.Sum256([]byte("session id\x00" + s.Token))
@@ -155,7 +176,7 @@ type SessionStore interface {
 	// Get returns the session. fault.Unauthenticated if unknown or over.
 	Get(ctx context.Context, token string) (Session, error)
 	// Check is Get for the hot path: account, user and for each code whether Holds says so, without loading menus. Of Scopes
-	// the session has those of the codes.
+	// and Writes the session has those of the codes.
 	Check(ctx context.Context, token string, codes ...string) (Session, []bool, error)
 	// Replace puts user, menus and codes of s anew in one step and keeps its end. fault.Unauthenticated if it is over.
 	Replace(ctx context.Context, s Session) error

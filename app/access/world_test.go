@@ -94,7 +94,7 @@ func (w *world) role(t *testing.T, code string, menus ...string) {
 // menu makes a menu whose code is its value.
 func (w *world) menu(t *testing.T, kind, value string) {
 	t.Helper()
-	_, err := w.Menus.Create(t.Context(), access.NewMenu{Code: strings.NewReplacer("?", "_", "=", "_").Replace(value), Name: value, Type: kind, Value: value})
+	_, err := w.Menus.Create(t.Context(), access.NewMenu{Code: strings.NewReplacer("?", "_", "=", "_", "/", "_", ":", "_").Replace(value), Name: value, Type: kind, Value: value})
 	if err != nil {
 		t.Fatalf("create menu %s: %v", value, err)
 	}
