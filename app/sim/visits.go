@@ -50,7 +50,7 @@ func (c *Crowd) visitOne(ctx context.Context, node string, log bool) {
 	if log {
 		method, path, body = http.MethodGet, wire.ServerAPI+"/erupt-cloud-node-log?"+url.Values{"nodeName": {node}, "size": {"200"}}.Encode(), ""
 	}
-	status, text, err := c.spec.Records.ask(ctx, method, path, body)
+	status, text, err := c.spec.Records.ask(ctx, method, path, node+".Ticket", body)
 	if ctx.Err() != nil {
 		return // the play is over
 	}
@@ -76,13 +76,14 @@ func (c *Crowd) calmFor(node string, d time.Duration) bool {
 }
 
 // ask sends one request with the session, and returns the beginning of the answer.
-func (r *Records) ask(ctx context.Context, method, path, body string) (status int, text string, err error) {
+func (r *Records) ask(ctx context.Context, method, path, erupt, body string) (status int, text string, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, r.server+path, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(wire.HeaderToken, r.session())
+	req.Header.Set(wire.HeaderErupt, erupt)
 	res, err := r.client.Do(req)
 	if err != nil {
 		return 0, "", fmt.Errorf("%s %s: %w", method, path, err)
