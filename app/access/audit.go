@@ -21,6 +21,8 @@ type Audit struct {
 	queue   chan Entry
 	grace   time.Duration // for what is queued when Run ends
 	pause   time.Duration // before writing is tried again
+	// Bounds of one search.
+	rows, extras, batch int
 }
 
 const (
@@ -29,7 +31,10 @@ const (
 )
 
 func newAudit(db *database.DB, m *metrics, now func() time.Time) *Audit {
-	return &Audit{db: db, metrics: m, now: now, queue: make(chan Entry, auditQueue), grace: 3 * time.Second, pause: 2 * time.Second}
+	return &Audit{
+		db: db, metrics: m, now: now, queue: make(chan Entry, auditQueue), grace: 3 * time.Second, pause: 2 * time.Second,
+		rows: searchRows, extras: searchExtra, batch: searchBatch,
+	}
 }
 
 // Record queues an entry; a zero time becomes now. Its parameters are masked before they are written and must not be

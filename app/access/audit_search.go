@@ -33,7 +33,7 @@ type AuditPage struct {
 const (
 	searchRows  = 100_000 // looked at for text, action or outcome
 	searchExtra = 20_000  // looked at for those of an account or subject
-	searchBatch = 500
+	searchBatch = 500     // of the latter, at once
 )
 
 // Search returns one page of entries from a place in the trail on; from is AuditPage.Older of the page before, empty for the
@@ -79,7 +79,7 @@ func (a *Audit) searchLog(ctx context.Context, f AuditFilter, at spot) (AuditPag
 		var err error
 		plain := AuditFilter{From: f.From, To: f.To}
 		end, err = a.db.Client.OperateLog.Query().Where(append(plain.where(), at.before()...)...).Order(newestFirst...).
-			Offset(searchRows-1).Select(operatelog.FieldID, operatelog.FieldCreateTime).First(ctx)
+			Offset(a.rows - 1).Select(operatelog.FieldID, operatelog.FieldCreateTime).First(ctx)
 		switch {
 		case err == nil:
 			where = append(where, operatelog.CreateTimeGTE(orZero(end.CreateTime)))
@@ -121,7 +121,7 @@ func (a *Audit) searchExtra(ctx context.Context, f AuditFilter, at spot) (AuditP
 		if at.id != 0 {
 			where = append(where, operateextra.IDLT(at.id))
 		}
-		extras, err := a.db.Client.OperateExtra.Query().Where(where...).Order(operateextra.ByID(sql.OrderDesc())).Limit(searchBatch).All(ctx)
+		extras, err := a.db.Client.OperateExtra.Query().Where(where...).Order(operateextra.ByID(sql.OrderDesc())).Limit(a.batch).All(ctx)
 		if err != nil {
 			return AuditPage{}, database.Mapped(err, nil, nil)
 		}
@@ -141,11 +141,11 @@ func (a *Audit) searchExtra(ctx context.Context, f AuditFilter, at spot) (AuditP
 			page.Entries = append(page.Entries, e)
 			at = spot{id: x.ID}
 		}
-		if len(extras) < searchBatch {
+		if len(extras) < a.batch {
 			return page, nil
 		}
 		at = spot{id: extras[len(extras)-1].ID}
-		if looked += len(extras); looked >= searchExtra {
+		if looked += len(extras); looked >= a.extras {
 			page.Older = at.String()
 			last, err := a.db.Client.OperateLog.Get(ctx, extras[len(extras)-1].LogID)
 			if err == nil {
@@ -165,7 +165,7 @@ func (a *Audit) ofExtras(ctx context.Context, f AuditFilter, extras []*ent.Opera
 		ids, byLog[x.LogID] = append(ids, x.LogID), x
 	}
 	out := make(map[int64]Entry, len(extras))
-	for chunk := range slices.Chunk(ids, searchBatch) {
+	for chunk := range slices.Chunk(ids, a.batch) {
 		rows, err := a.db.Client.OperateLog.Query().Where(append(f.where(), operatelog.IDIn(chunk...))...).All(ctx)
 		if err != nil {
 			return nil, database.Mapped(err, nil, nil)

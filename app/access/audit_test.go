@@ -48,6 +48,7 @@ func TestAuditKeepsEntries(t *testing.T) {
 		}
 		failed.User = "lin" // the account stands in for a missing name
 		got[0].At, got[1].At = got[0].At.UTC(), got[1].At.UTC()
+		got[0].ID, got[1].ID = 0, 0 // of the database
 		if d := cmp.Diff([]access.Entry{failed, want}, got); d != "" {
 			t.Errorf("newest first (-want +got):\n%s", d)
 		}

@@ -60,3 +60,6 @@ var (
 
 // AuditQueue is how many entries wait at most.
 const AuditQueue = auditQueue
+
+// SearchLess makes one search of the trail look at fewer rows.
+func (a *Audit) SearchLess(rows, extras, batch int) { a.rows, a.extras, a.batch = rows, extras, batch }

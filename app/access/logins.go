@@ -37,7 +37,7 @@ func (a *Audit) Logins(ctx context.Context, query, from string, size int) (found
 	newest := []loginlog.OrderOption{loginlog.ByLoginTime(sql.OrderDesc()), loginlog.ByID(sql.OrderDesc())}
 	var end *ent.LoginLog
 	if query = strings.TrimSpace(query); query != "" {
-		end, err = a.db.Client.LoginLog.Query().Where(where...).Order(newest...).Offset(searchRows - 1).First(ctx)
+		end, err = a.db.Client.LoginLog.Query().Where(where...).Order(newest...).Offset(a.rows - 1).First(ctx)
 		switch {
 		case err == nil:
 			where = append(where, loginlog.LoginTimeGTE(orZero(end.LoginTime)))
