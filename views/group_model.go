@@ -22,10 +22,16 @@ type GroupForm struct {
 	New                        bool
 	Code, Name, Parent, Remark string
 	Parents                    []GroupOption // groups it may be moved below
-	Nodes, Children            int           // what hinders its deletion
+	MustHang                   bool          // the viewer may not make it a root
+	Fixed                      bool          // its parent is none of the viewer's groups: it stays where it is
+	Can                        func(code string) bool
+	Nodes, Children            int // what hinders its deletion
 	Side                       ConfigSide
 	Said                       string
 }
+
+// KeepParent is what the form sends for a group that stays where it is, below a group that the viewer does not see.
+const KeepParent = "*"
 
 // ConfigSide is the side list of the configuration: groups, and in each its nodes.
 type ConfigSide struct {

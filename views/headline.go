@@ -12,6 +12,9 @@ import (
 // Since is a point in time that a sentence tells as "3 min ago".
 type Since struct{ time.Time }
 
+// Age is the beginning of something that lasts; a sentence tells its length as "4.1 s".
+type Age struct{ time.Time }
+
 // Fleet is what the headline over the node list is made from.
 type Fleet struct {
 	Nodes int

@@ -6,6 +6,7 @@ type NodeForm struct {
 	Name, Display, Group, Duty, Remark string
 	Enabled, Core                      bool
 	Groups                             []GroupOption
+	MustPlace                          bool // the viewer may create nodes in groups only
 	Side                               GroupSide
 }
 
@@ -23,6 +24,7 @@ type NodeSettings struct {
 	Display, Group, Duty, Remark string
 	Core, RawSession             bool
 	Groups                       []GroupOption
+	MustPlace                    bool // the viewer may not take it out of all groups
 	// Typed is what was typed to confirm the deletion, when it did not match.
 	Typed string
 }

@@ -165,7 +165,7 @@ func NodeFormPage(m NodeForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = groupSelect("group", T(ctx, "nodes.group"), m.Group, T(ctx, "nodes.no_group"), m.Groups).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = groupSelect(m.Fields, "group", T(ctx, "nodes.group"), m.Group, noGroup(ctx, m.MustPlace), m.Groups).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -447,7 +447,7 @@ func NodeSettingsPage(m NodeSettings) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			if !May(ctx, "CloudNode@EDIT") {
+			if !m.May(ctx, "CloudNode@EDIT") {
 				templ_7745c5c3_Var27 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 					templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 					templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -513,7 +513,7 @@ func NodeSettingsPage(m NodeSettings) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if !May(ctx, "CloudNode@EDIT") {
+				if !m.May(ctx, "CloudNode@EDIT") {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, " disabled")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -531,7 +531,7 @@ func NodeSettingsPage(m NodeSettings) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = groupSelect("group", T(ctx, "nodes.group"), m.Group, T(ctx, "nodes.no_group"), m.Groups).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = groupSelect(m.Fields, "group", T(ctx, "nodes.group"), m.Group, noGroup(ctx, m.MustPlace), m.Groups).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -557,7 +557,7 @@ func NodeSettingsPage(m NodeSettings) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if May(ctx, "CloudNode@EDIT") {
+				if m.May(ctx, "CloudNode@EDIT") {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div class=\"card-foot\"><button class=\"btn primary\" type=\"submit\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -586,7 +586,7 @@ func NodeSettingsPage(m NodeSettings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if May(ctx, "CloudNode@DELETE") {
+			if m.May(ctx, "CloudNode@DELETE") {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<section class=\"card narrow sec\" id=\"delete\" aria-labelledby=\"del\" data-testid=\"delete\"><div class=\"card-head\"><h2 id=\"del\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -724,7 +724,7 @@ func NodeSettingsPage(m NodeSettings) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if m.Enabled && May(ctx, "CloudNode@EDIT") {
+				if m.Enabled && m.May(ctx, "CloudNode@EDIT") {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "<button class=\"btn\" type=\"submit\" formaction=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -282,13 +282,13 @@ func instanceSection(m NodeInstances) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, in := range m.Instances {
-				templ_7745c5c3_Err = instanceRow(m.Name, in).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = instanceRow(m.NodeHead, in).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			for _, h := range m.Absent {
-				templ_7745c5c3_Err = absentRow(m.Name, h).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = absentRow(m.NodeHead, h).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -310,7 +310,7 @@ func instanceSection(m NodeInstances) templ.Component {
 	})
 }
 
-func instanceRow(node string, in InstanceRow) templ.Component {
+func instanceRow(h NodeHead, in InstanceRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -404,21 +404,21 @@ func instanceRow(node string, in InstanceRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, h := range in.Holds {
+		for _, hold := range in.Holds {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div class=\"says hold\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var25 string
-			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "hold.by", "who", h.Account, "why", h.reason(ctx)) + " ")
+			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "hold.by", "who", hold.Account, "why", hold.reason(ctx)) + " ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `node_instances.templ`, Line: 58, Col: 92}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `node_instances.templ`, Line: 58, Col: 98}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = RelTime(h.Since).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = RelTime(hold.Since).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -594,14 +594,14 @@ func instanceRow(node string, in InstanceRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if May(ctx, "erupt_cloud_node_log") && len(in.Locations) > 0 {
-			templ_7745c5c3_Err = instanceLog(node, in).Render(ctx, templ_7745c5c3_Buffer)
+		if h.May(ctx, "erupt_cloud_node_log") && len(in.Locations) > 0 {
+			templ_7745c5c3_Err = instanceLog(h.Name, in).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		if May(ctx, "cloud_node_manager_permission") {
-			templ_7745c5c3_Err = instanceActions(node, in).Render(ctx, templ_7745c5c3_Buffer)
+		if h.May(ctx, "cloud_node_manager_permission") {
+			templ_7745c5c3_Err = instanceActions(h.Name, in).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1175,7 +1175,7 @@ func removeForm(node string, in InstanceRow) templ.Component {
 }
 
 // absentRow is a hold whose address nobody has now: it would catch the next instance there, so it must be seen.
-func absentRow(node string, h HoldView) templ.Component {
+func absentRow(n NodeHead, h HoldView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1273,8 +1273,8 @@ func absentRow(node string, h HoldView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if May(ctx, "cloud_node_manager_permission") {
-			templ_7745c5c3_Err = liftForm(node, h).Render(ctx, templ_7745c5c3_Buffer)
+		if n.May(ctx, "cloud_node_manager_permission") {
+			templ_7745c5c3_Err = liftForm(n.Name, h).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

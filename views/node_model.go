@@ -18,6 +18,16 @@ type NodeRow struct {
 	Beat             time.Time // newest heartbeat of its instances; zero: none
 	Enabled          bool
 	HasLog           bool // an instance is registered and has told its version
+	// Can answers for a viewer whose rights end at some groups what he may do with this node; nil: whatever he may do at all.
+	Can func(code string) bool
+}
+
+// May reports whether the viewer holds a permission code for this very node.
+func (r NodeRow) May(ctx context.Context, code string) bool {
+	if r.Can != nil {
+		return r.Can(code)
+	}
+	return May(ctx, code)
 }
 
 // VersionCount says how many instances run a version.

@@ -282,13 +282,13 @@ func nodeHead(h NodeHead) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if h.HasLog && May(ctx, "erupt_cloud_node_log") {
+		if h.HasLog && h.May(ctx, "erupt_cloud_node_log") {
 			templ_7745c5c3_Err = logButton(h.Name).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		if May(ctx, "CloudNode@EDIT") {
+		if h.May(ctx, "CloudNode@EDIT") {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -541,7 +541,7 @@ func nodeTabs(h NodeHead) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if May(ctx, "erupt_cloud_node_log") {
+		if h.May(ctx, "erupt_cloud_node_log") {
 			templ_7745c5c3_Err = tab(h, TabLog, T(ctx, "node.tab.log"), 0).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -911,7 +911,7 @@ func nodeCards(m NodeOverview) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if May(ctx, "CloudNode@EDIT") {
+		if m.May(ctx, "CloudNode@EDIT") {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<a class=\"push small\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

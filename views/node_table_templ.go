@@ -746,7 +746,7 @@ func nodeRow(r NodeRow, flat bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if r.HasLog && May(ctx, "erupt_cloud_node_log") {
+		if r.HasLog && r.May(ctx, "erupt_cloud_node_log") {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<a class=\"btn ghost sm sq\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1093,7 +1093,7 @@ func nodeRowMenu(r NodeRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if May(ctx, "CloudNode@EDIT") {
+		if r.May(ctx, "CloudNode@EDIT") {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 91, "<a class=\"item\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1137,7 +1137,7 @@ func nodeRowMenu(r NodeRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if May(ctx, "CloudNode@DELETE") {
+		if r.May(ctx, "CloudNode@DELETE") {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 95, "<hr><a class=\"item danger\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -30,6 +30,8 @@ func (s Say) Text(ctx context.Context) string {
 			args[i] = v.Text(ctx)
 		case Since:
 			args[i] = Ago(ctx, v.Time)
+		case Age:
+			args[i] = Precise(ctx, v.Time)
 		default:
 			args[i] = a
 		}

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -13,6 +14,12 @@ type SnippetModel struct {
 	Token  string // empty: masked
 	// Unknown: there is no node yet, the token comes with it.
 	Unknown bool
+	// Can is NodeRow.Can of the node.
+	Can func(code string) bool
+}
+
+func (m SnippetModel) may(ctx context.Context, code string) bool {
+	return NodeRow{Can: m.Can}.May(ctx, code)
 }
 
 const maskedToken = "••••••••••••••••"

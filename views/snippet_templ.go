@@ -384,7 +384,7 @@ func TokenView(m SnippetModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if May(ctx, "cloud_access_token_permission") {
+			if m.may(ctx, "cloud_access_token_permission") {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<form class=\"push\" method=\"post\" action=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -44,6 +44,15 @@ func Span(ctx context.Context, d time.Duration) string {
 	return T(ctx, "time.d", "n", Num(int64(d/(24*time.Hour))))
 }
 
+// Precise says how long something has lasted that began at t, with tenths of a second below a minute: "4.1 s".
+func Precise(ctx context.Context, t time.Time) string {
+	d := max(FrameOf(ctx).Now.Sub(t), 0)
+	if d >= time.Minute {
+		return Span(ctx, d)
+	}
+	return T(ctx, "time.s", "n", strconv.FormatFloat(d.Seconds(), 'f', 1, 64))
+}
+
 // Exact writes t in the viewer's zone with the zone named: "2026-12-01 14:32:05 UTC+8"; the zero time is "never".
 func Exact(ctx context.Context, t time.Time) string {
 	if t.IsZero() {

@@ -11,6 +11,7 @@ import (
 
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/web"
 	"eruptcloud/views"
 )
@@ -28,6 +29,7 @@ type configOwner struct {
 	revisions        func(ctx context.Context, limit int) ([]fleet.Revision, error)
 	effective        func(context.Context) ([]views.EffectiveRow, error) // nil for a group
 	nodes, instances int                                                 // that a change concerns
+	may              func(code string) error                             // fault.Forbidden unless the viewer holds code for it
 }
 
 type ownerOf func(*gin.Context) (configOwner, error)
@@ -40,7 +42,10 @@ func (p *pages) mountConfig(root *gin.RouterGroup, path, view, edit string, owne
 			if err != nil {
 				return err
 			}
-			o.Edit = viewer(c).Holds(edit)
+			o.Edit = o.may(edit) == nil
+			if c.Request.Method != http.MethodGet && !o.Edit {
+				return o.may(edit)
+			}
 			return h(c, o)
 		}
 	}
@@ -144,6 +149,9 @@ func (p *pages) publishConfig(c *gin.Context, o configOwner) error {
 			return p.conflictNow(c, draft)
 		}
 		return err
+	}
+	if o.Group == "" {
+		p.tell(history.Event{Node: o.subject, Kind: history.Published, Reason: note, Account: viewer(c).Account})
 	}
 	return web.Redirect(c, o.Path, "said", "published")
 }

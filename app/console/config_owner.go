@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fleet"
 	"eruptcloud/views"
 )
@@ -28,6 +29,7 @@ func (p *pages) nodeConfig(c *gin.Context) (configOwner, error) {
 			return p.Nodes.Revisions(ctx, node.Name, limit)
 		},
 		effective: func(ctx context.Context) ([]views.EffectiveRow, error) { return p.effectiveOf(ctx, node.Name, n.tree) },
+		may:       func(code string) error { return p.may(c, code, node) },
 	}, nil
 }
 
@@ -58,11 +60,11 @@ func (p *pages) effectiveOf(ctx context.Context, name string, tree *groupTree) (
 
 // groupConfig is the owner for /console/groups/:group/config; a change concerns every node in it and below it.
 func (p *pages) groupConfig(c *gin.Context) (configOwner, error) {
-	g, err := p.Groups.ByCode(c.Request.Context(), c.Param("group"))
+	g, err := p.groupFor(c, access.CodeGroups)
 	if err != nil {
 		return configOwner{}, err
 	}
-	states, tree, err := p.fleet(c.Request.Context())
+	states, tree, err := p.fleet(c, access.CodeGroups)
 	if err != nil {
 		return configOwner{}, err
 	}
@@ -78,6 +80,7 @@ func (p *pages) groupConfig(c *gin.Context) (configOwner, error) {
 		revisions: func(ctx context.Context, limit int) ([]fleet.Revision, error) {
 			return p.Groups.Revisions(ctx, g.Code, limit)
 		},
+		may: func(code string) error { return p.mayGroup(c, code, &g) },
 	}
 	for _, s := range states {
 		if tree.holds(g.Code, s.node.Group) {

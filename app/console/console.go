@@ -199,7 +199,7 @@ func (p *pages) route(g *gin.RouterGroup, method, path string, h func(*gin.Conte
 	if method != http.MethodGet {
 		h = formed(h, formLimit(path))
 	}
-	g.Handle(method, path, p.shell.RequireCookie(codes...), p.shell.Handle(h))
+	g.Handle(method, path, p.shell.RequireCookie(codes...), p.countVisible, p.shell.Handle(h))
 }
 
 // formed reads the form, at most limit bytes, before h does.

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
 	"eruptcloud/app/web"
 	"eruptcloud/views"
 )
@@ -159,8 +160,8 @@ func (p *pages) server(c *gin.Context) string {
 }
 
 // snippet is what connects an instance of a node; without a token it is masked.
-func (p *pages) snippet(c *gin.Context, node, token string) views.SnippetModel {
-	return views.SnippetModel{Node: node, Server: p.server(c), Token: token}
+func (p *pages) snippet(c *gin.Context, node fleet.Node, token string) views.SnippetModel {
+	return views.SnippetModel{Node: node.Name, Server: p.server(c), Token: token, Can: p.can(c, node.GroupID)}
 }
 
 // cookiePath is where our cookies are valid: below the base path only, so that two installations keep theirs apart.

@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"eruptcloud/app/access"
+	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/web"
 	"eruptcloud/views"
@@ -25,7 +26,7 @@ func (p *pages) mountGroups(root *gin.RouterGroup) {
 
 // listGroups handles GET /console/groups.
 func (p *pages) listGroups(c *gin.Context) error {
-	states, tree, err := p.fleet(c.Request.Context())
+	states, tree, err := p.fleet(c, access.CodeGroups)
 	if err != nil {
 		return err
 	}
@@ -59,18 +60,39 @@ func (p *pages) newGroup(c *gin.Context) error {
 // createGroup handles POST /console/groups.
 func (p *pages) createGroup(c *gin.Context) error {
 	m := views.GroupForm{New: true, Code: text(c, "code"), Name: text(c, "name"), Parent: text(c, "parent"), Remark: text(c, "remark")}
-	_, err := p.Groups.Create(c.Request.Context(), fleet.NewGroup{
-		Code: m.Code, Name: m.Name, Parent: m.Parent, Remark: m.Remark, By: viewer(c).Account,
-	})
+	err := p.mayHang(c, access.CodeGroups+"@ADD", m.Parent)
+	if err == nil {
+		_, err = p.Groups.Create(c.Request.Context(), fleet.NewGroup{
+			Code: m.Code, Name: m.Name, Parent: m.Parent, Remark: m.Remark, By: viewer(c).Account,
+		})
+	}
 	if err := p.record(c, "group.create", m.Code, err); err != nil {
 		return p.groupForm(c, m, err)
 	}
 	return web.Redirect(c, "/console/groups", "said", "created")
 }
 
+// mayHang is mayPlace for a group that is hung below another one, or made a root.
+func (p *pages) mayHang(c *gin.Context, code, parent string) error {
+	err := p.mayPlace(c, code, parent)
+	if f := fault.Of(err); err != nil && f.Fields["group"] != "" {
+		return fault.New(f.Code, f.Format, f.Args...).Field("parent", f.Format, f.Args...)
+	}
+	return err
+}
+
+// groupFor reads the group of the address. fault.NotFound if there is none, fault.Forbidden unless the viewer holds code for it.
+func (p *pages) groupFor(c *gin.Context, code string) (fleet.Group, error) {
+	g, err := p.Groups.ByCode(c.Request.Context(), c.Param("group"))
+	if err != nil {
+		return fleet.Group{}, err
+	}
+	return g, p.mayGroup(c, code, &g)
+}
+
 // editGroup handles GET /console/groups/:group.
 func (p *pages) editGroup(c *gin.Context) error {
-	g, err := p.Groups.ByCode(c.Request.Context(), c.Param("group"))
+	g, err := p.groupFor(c, access.CodeGroups)
 	if err != nil {
 		return err
 	}
@@ -85,10 +107,22 @@ func (p *pages) saveGroup(c *gin.Context) error {
 	if err := complete(c, "name"); err != nil {
 		return err
 	}
-	m := views.GroupForm{Code: c.Param("group"), Name: text(c, "name"), Parent: text(c, "parent"), Remark: text(c, "remark")}
-	_, err := p.Groups.Update(c.Request.Context(), m.Code, fleet.GroupPatch{
-		Name: &m.Name, Parent: &m.Parent, Remark: &m.Remark, By: viewer(c).Account,
-	})
+	g, err := p.groupFor(c, access.CodeGroups+"@EDIT")
+	if err != nil {
+		return err
+	}
+	m := views.GroupForm{Code: g.Code, Name: text(c, "name"), Parent: text(c, "parent"), Remark: text(c, "remark")}
+	patch := fleet.GroupPatch{Name: &m.Name, Parent: &m.Parent, Remark: &m.Remark, By: viewer(c).Account}
+	switch {
+	case m.Parent == g.Parent:
+	case m.Parent == views.KeepParent: // it hangs below a group that the viewer does not see, and stays there
+		patch.Parent = nil
+	default:
+		err = p.mayHang(c, access.CodeGroups+"@EDIT", m.Parent)
+	}
+	if err == nil {
+		_, err = p.Groups.Update(c.Request.Context(), m.Code, patch)
+	}
 	if err := p.record(c, "group.update", m.Code, err); err != nil {
 		return p.groupForm(c, m, err)
 	}
@@ -97,8 +131,12 @@ func (p *pages) saveGroup(c *gin.Context) error {
 
 // deleteGroup handles POST /console/groups/:group/delete.
 func (p *pages) deleteGroup(c *gin.Context) error {
-	code := c.Param("group")
-	err := p.Groups.Delete(c.Request.Context(), code, viewer(c).Account)
+	g, err := p.groupFor(c, access.CodeGroups+"@DELETE")
+	if err != nil {
+		return err
+	}
+	code := g.Code
+	err = p.Groups.Delete(c.Request.Context(), code, viewer(c).Account)
 	if err := p.record(c, "group.delete", code, err); err != nil {
 		return err
 	}
@@ -110,7 +148,7 @@ func (p *pages) groupForm(c *gin.Context, m views.GroupForm, refused error) erro
 	if err != nil {
 		return err
 	}
-	states, tree, err := p.fleet(c.Request.Context())
+	states, tree, err := p.fleet(c, access.CodeGroups)
 	if err != nil {
 		return err
 	}
@@ -119,10 +157,24 @@ func (p *pages) groupForm(c *gin.Context, m views.GroupForm, refused error) erro
 	if m.New {
 		without = ""
 	}
-	m.Parents = tree.options(without)
-	if m.Parent == unknownParent {
-		m.Parent = tree.byID[tree.byCode[m.Code].ParentID].Code
+	may := access.CodeGroups + "@EDIT"
+	if m.New {
+		may = access.CodeGroups + "@ADD"
 	}
+	m.MustHang = !p.holds(viewer(c), may, 0)
+	for _, o := range tree.options(without) {
+		if p.holds(viewer(c), may, tree.byCode[o.Code].ID) {
+			m.Parents = append(m.Parents, o)
+		}
+	}
+	if own := tree.byCode[m.Code]; !m.New {
+		parent, seen := tree.byID[own.ParentID]
+		if m.Parent == unknownParent {
+			m.Parent = parent.Code
+		}
+		m.Fixed = own.ParentID != 0 && (!seen || !p.holds(viewer(c), may, own.ParentID))
+	}
+	m.Can = p.can(c, tree.byCode[m.Code].ID)
 	current := ""
 	if !m.New {
 		m.Nodes, _ = tree.count(states, m.Code)

@@ -6,8 +6,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
 	"eruptcloud/views"
@@ -15,7 +17,11 @@ import (
 
 // holdInstance handles PUT /console/nodes/:node/hold: all addresses of an instance leave routing until they are lifted.
 func (p *pages) holdInstance(c *gin.Context) error {
-	name, id := c.Param("node"), c.PostForm("instance")
+	node, err := p.nodeFor(c, access.CodeManageNodes)
+	if err != nil {
+		return err
+	}
+	name, id := node.Name, c.PostForm("instance")
 	in, err := p.instance(name, id)
 	if err != nil {
 		return err
@@ -27,6 +33,7 @@ func (p *pages) holdInstance(c *gin.Context) error {
 		if err := p.record(c, "instance.hold", name+" "+l, err); err != nil {
 			return err
 		}
+		p.tell(history.Event{Node: name, Instance: id, Location: l, Kind: history.Held, Reason: text(c, "reason"), Account: viewer(c).Account})
 	}
 	return p.afterInstance(c, name, "held")
 }
@@ -36,20 +43,36 @@ func (p *pages) liftHold(c *gin.Context) error {
 	if err := complete(c, "location"); err != nil {
 		return err
 	}
-	name, location := c.Param("node"), c.PostForm("location")
-	err := p.Holds.Lift(c.Request.Context(), name, location, viewer(c).Account)
-	if fault.Is(err, fault.NotFound) {
-		err = nil // somebody was faster, and the wish is fulfilled
+	node, err := p.nodeFor(c, access.CodeManageNodes)
+	if err != nil {
+		return err
+	}
+	name, location := node.Name, c.PostForm("location")
+	err = p.Holds.Lift(c.Request.Context(), name, location, viewer(c).Account)
+	faster := fault.Is(err, fault.NotFound)
+	if faster {
+		err = nil // the wish is fulfilled
 	}
 	if err := p.record(c, "instance.lift", name+" "+location, err); err != nil {
 		return err
+	}
+	if !faster {
+		lifted := history.Event{Node: name, Location: location, Kind: history.Lifted, Account: viewer(c).Account}
+		if in, ok := p.Registry.View().ByLocation(name, location); ok {
+			lifted.Instance = in.ID
+		}
+		p.tell(lifted)
 	}
 	return p.afterInstance(c, name, "lifted")
 }
 
 // removeInstance handles POST /console/nodes/:node/instances/remove. The page has said that a living instance returns.
 func (p *pages) removeInstance(c *gin.Context) error {
-	name, id := c.Param("node"), c.PostForm("instance")
+	node, err := p.nodeFor(c, access.CodeManageNodes)
+	if err != nil {
+		return err
+	}
+	name, id := node.Name, c.PostForm("instance")
 	in, err := p.instance(name, id)
 	if err != nil {
 		return err
@@ -69,6 +92,14 @@ func (p *pages) instance(node, id string) (registry.Instance, error) {
 		return registry.Instance{}, fault.New(fault.NotFound, "instance %q of %q is not registered any more", id, node)
 	}
 	return all[i], nil
+}
+
+// tell adds to the history of a node what somebody just did in the console.
+func (p *pages) tell(e history.Event) {
+	if p.History != nil {
+		e.At = p.Now()
+		p.History.Record(e)
+	}
 }
 
 // afterInstance answers with the instance table, or leads back to the page that showed it.

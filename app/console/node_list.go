@@ -51,7 +51,7 @@ func (p *pages) listNodes(c *gin.Context) error {
 	ctx := c.Request.Context()
 	q := views.ParseNodeQuery(c.Request.URL.Query())
 	remembered := pageSize(c, &q.Size)
-	states, tree, err := p.fleet(ctx)
+	states, tree, err := p.fleet(c, access.CodeNodes)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,9 @@ func pageSize(c *gin.Context, asked *int) int {
 	return defaultSize
 }
 
-// fleet judges all nodes and reads the group tree.
-func (p *pages) fleet(ctx context.Context) ([]nodeState, *groupTree, error) {
+// fleet judges the nodes and reads the groups for which the viewer holds code.
+func (p *pages) fleet(c *gin.Context, code string) ([]nodeState, *groupTree, error) {
+	ctx := c.Request.Context()
 	nodes, err := p.Nodes.All(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -91,7 +92,7 @@ func (p *pages) fleet(ctx context.Context) ([]nodeState, *groupTree, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return judgeAll(nodes, p.Registry.View(), p.Holds.Held), newGroupTree(groups), nil
+	return judgeBy(p.visible(c, code, nodes), p.Registry.View(), p.orders()), newGroupTree(p.visibleGroups(c, code, groups)), nil
 }
 
 // nodeList is the list's model; heartbeats are still missing in it.

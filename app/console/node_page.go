@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
@@ -40,7 +41,7 @@ func (p *pages) nodeOverview(c *gin.Context) error {
 	}
 	erupts := n.state.erupts()
 	m := views.NodeOverview{
-		NodeInstances: p.instances(c, n), Node: factsOf(n.state.node, n.tree), Connect: p.snippet(c, n.state.node.Name, ""),
+		NodeInstances: p.instances(c, n), Node: factsOf(n.state.node, n.tree), Connect: p.snippet(c, n.state.node, ""),
 		Erupts: pageLinks(c, n.state.node.Name, erupts[:min(len(erupts), maxOverviewPages)]),
 	}
 	return web.Render(c, views.NodeOverviewPage(m), views.NodeHeadFragment, views.NodeFactsFragment,
@@ -80,20 +81,33 @@ func (p *pages) nodePages(c *gin.Context) error {
 	return web.Render(c, views.NodePagesPage(m), views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
 }
 
-// nodePage reads the node of the address and judges it and its neighbours. fault.NotFound if there is no such node.
+// nodeFor reads the node of the address. fault.NotFound if there is none, fault.Forbidden unless the viewer holds code for it.
+func (p *pages) nodeFor(c *gin.Context, code string) (fleet.Node, error) {
+	node, err := p.Nodes.ByName(c.Request.Context(), c.Param("node"))
+	if err != nil {
+		return fleet.Node{}, err
+	}
+	return node, p.may(c, code, node)
+}
+
+// nodePage reads the node of the address and judges it and its neighbours. fault.NotFound if there is no such node,
+// fault.Forbidden if it is none of the viewer's.
 func (p *pages) nodePage(c *gin.Context, tab string) (nodePage, error) {
-	ctx := c.Request.Context()
-	node, err := p.Nodes.ByName(ctx, c.Param("node"))
+	ctx, code := c.Request.Context(), access.CodeNodes
+	if tab == views.TabLog {
+		code = access.CodeNodeLog
+	}
+	node, err := p.nodeFor(c, code)
 	if err != nil {
 		return nodePage{}, err
 	}
-	states, tree, err := p.fleet(ctx)
+	states, tree, err := p.fleet(c, code)
 	if err != nil {
 		return nodePage{}, err
 	}
 	view := p.Registry.View()
 	// Judged from the profile just read, not from the list's copy of it, which may be seconds old.
-	n := nodePage{state: judgeAll([]fleet.Node{node}, view, p.Holds.Held)[0], tree: tree}
+	n := nodePage{state: judgeBy([]fleet.Node{node}, view, p.orders())[0], tree: tree}
 	if n.beats, err = p.heard(ctx, n.state); err != nil {
 		return nodePage{}, err
 	}
@@ -101,6 +115,7 @@ func (p *pages) nodePage(c *gin.Context, tab string) (nodePage, error) {
 		return nodePage{}, err
 	}
 	row := n.state.row(tree.name(node.Group), n.beats.newest(n.state))
+	row.Can = p.can(c, node.GroupID)
 	n.head = views.NodeHead{
 		NodeRow: row, Tab: tab, Side: neighbours(states, tree, node, tab), Pages: len(n.state.erupts()), Rev: node.Revision,
 		Left: n.state.departure(), Holds: holdViews(n.holds), Said: said(c), Server: p.server(c),

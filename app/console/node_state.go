@@ -18,23 +18,53 @@ type nodeState struct {
 	up        int // instances in routing
 	kind      views.StateKind
 	left      *registry.Change // the last departure, if it was within the registry's memory and nobody is left
+	refused   []fleet.Refusal  // who shows a wrong token for it at present
 }
 
 type instanceState struct {
 	registry.Instance
 	kind  views.StateKind // up, draining or held
 	holds []fleet.Hold
+	drain *fleet.Drain // an admin's order to leave; nil: none
+	load  InFlight     // what a draining instance still works on
 }
 
 // held answers whether a location of a node is held.
 type held func(node, location string) (fleet.Hold, bool)
 
+// orders answer from memory what people want of instances, and how far it has come. All but held may be nil.
+type orders struct {
+	held     held
+	draining func(node, instance string) (fleet.Drain, bool)
+	load     func(node string, locations []string) InFlight
+	refused  map[string][]fleet.Refusal // by node, in upper case
+}
+
+// orders are those of this moment.
+func (p *pages) orders() orders {
+	o := orders{held: p.Holds.Held}
+	if p.Drains != nil {
+		o.draining = p.Drains.Draining
+	}
+	if p.Loads != nil {
+		o.load = p.Loads.InFlight
+	}
+	if p.Refusals != nil {
+		o.refused = map[string][]fleet.Refusal{}
+		for _, r := range p.Refusals.All() {
+			name := strings.ToUpper(r.Node)
+			o.refused[name] = append(o.refused[name], r)
+		}
+	}
+	return o
+}
+
 // judge says how a node is: up if one instance is in routing; held if all are held; draining if all are leaving.
-func judge(n fleet.Node, instances []registry.Instance, held held, left *registry.Change) nodeState {
-	s := nodeState{node: n}
+func judge(n fleet.Node, instances []registry.Instance, o orders, left *registry.Change) nodeState {
+	s := nodeState{node: n, instances: make([]instanceState, 0, len(instances)), refused: o.refused[strings.ToUpper(n.Name)]}
 	drains, holds := 0, 0
 	for _, in := range instances {
-		i := judgeInstance(n.Name, in, held)
+		i := judgeInstance(n.Name, in, o)
 		switch i.kind {
 		case views.StateUp:
 			s.up++
@@ -62,17 +92,26 @@ func judge(n fleet.Node, instances []registry.Instance, held held, left *registr
 	return s
 }
 
-// judgeInstance says how an instance is. It is held when none of its addresses may be routed to.
-func judgeInstance(node string, in registry.Instance, held held) instanceState {
+// judgeInstance says how an instance is. It is draining when it said so itself or an admin did (D12), and held when none of its
+// addresses may be routed to.
+func judgeInstance(node string, in registry.Instance, o orders) instanceState {
 	i := instanceState{Instance: in, kind: views.StateUp}
 	for _, l := range in.Locations {
-		if h, ok := held(node, l); ok {
+		if h, ok := o.held(node, l); ok {
 			i.holds = append(i.holds, h)
 		}
 	}
+	if o.draining != nil {
+		if d, ok := o.draining(node, in.ID); ok {
+			i.drain = &d
+		}
+	}
 	switch {
-	case in.Status == registry.OutOfService:
+	case in.Status == registry.OutOfService || i.drain != nil:
 		i.kind = views.StateDraining
+		if o.load != nil {
+			i.load = o.load(node, in.Locations)
+		}
 	case len(i.holds) > 0 && len(i.holds) == len(in.Locations):
 		i.kind = views.StateHeld
 	}
@@ -90,12 +129,17 @@ func departures(v *registry.View) map[string]*registry.Change {
 	return out
 }
 
-// judgeAll judges all nodes from one view.
+// judgeAll judges all nodes from one view by their holds alone.
 func judgeAll(nodes []fleet.Node, v *registry.View, held held) []nodeState {
+	return judgeBy(nodes, v, orders{held: held})
+}
+
+// judgeBy judges all nodes from one view.
+func judgeBy(nodes []fleet.Node, v *registry.View, o orders) []nodeState {
 	left := departures(v)
 	out := make([]nodeState, 0, len(nodes))
 	for _, n := range nodes {
-		out = append(out, judge(n, v.Node(n.Name), held, left[strings.ToUpper(n.Name)]))
+		out = append(out, judge(n, v.Node(n.Name), o, left[strings.ToUpper(n.Name)]))
 	}
 	return out
 }
@@ -144,30 +188,49 @@ func (s nodeState) held() (n int) {
 	return n
 }
 
-// verdict says in a few words what is wrong with a node; empty if nothing is.
+// verdict says in a few words what is wrong with a node; empty if nothing is. What nobody wanted comes before what somebody
+// ordered.
 func (s nodeState) verdict() views.Say {
-	total := len(s.instances)
-	switch s.kind {
-	case views.StateDisabled:
+	switch {
+	case s.kind == views.StateDisabled:
 		return views.Sayf("verdict.disabled")
-	case views.StateNever:
+	case len(s.refused) > 0:
+		return s.refusal()
+	case s.kind == views.StateNever:
 		return views.Sayf("verdict.never", "ago", views.Since{Time: s.node.Created})
-	case views.StateOffline:
-		if s.left != nil {
-			return s.departure()
-		}
+	case s.kind == views.StateOffline && s.left != nil:
+		return s.departure()
+	case s.kind == views.StateOffline:
 		return views.Sayf("verdict.off")
 	}
-	holds, drains := 0, 0
+	if say := s.heldVerdict(); !say.Empty() {
+		return say
+	}
+	return s.drainVerdict()
+}
+
+// refusal tells who shows a wrong token, since when (S12).
+func (s nodeState) refusal() views.Say {
+	first := s.refused[0]
+	for _, r := range s.refused[1:] {
+		if r.Since.Before(first.Since) {
+			first = r
+		}
+	}
+	if more := len(s.refused) - 1; more > 0 {
+		return views.Sayf("verdict.refused_many", "ago", views.Since{Time: first.Since}, "address", first.Address, "count", more, "n", more)
+	}
+	return views.Sayf("verdict.refused", "ago", views.Since{Time: first.Since}, "address", first.Address)
+}
+
+func (s nodeState) heldVerdict() views.Say {
+	holds, total := 0, len(s.instances)
 	var first fleet.Hold
 	for _, i := range s.instances {
-		switch i.kind {
-		case views.StateHeld:
+		if i.kind == views.StateHeld {
 			if holds++; holds == 1 {
 				first = i.holds[0]
 			}
-		case views.StateDraining:
-			drains++
 		}
 	}
 	switch {
@@ -175,10 +238,42 @@ func (s nodeState) verdict() views.Say {
 		return views.Sayf("verdict.held", "n", holds, "total", total, "who", first.Account, "why", first.Reason)
 	case holds > 0:
 		return views.Sayf("verdict.held_bare", "n", holds, "total", total, "who", first.Account)
-	case drains > 0:
-		return views.Sayf("verdict.draining", "n", drains, "total", total)
 	}
 	return views.Say{}
+}
+
+// drainVerdict tells how far the draining instances are: what they work on, for how long at most, or that they may be stopped.
+func (s nodeState) drainVerdict() views.Say {
+	drains, total := 0, len(s.instances)
+	sum := InFlight{Known: true}
+	for _, i := range s.instances {
+		if i.kind == views.StateDraining {
+			drains++
+			sum = together(sum, i.load)
+		}
+	}
+	switch {
+	case drains == 0:
+		return views.Say{}
+	case sum.Count > 0 && sum.Oldest.IsZero():
+		return views.Sayf("verdict.draining_some", "n", drains, "total", total, "count", sum.Count, "requests", sum.Count)
+	case sum.Count > 0:
+		return views.Sayf("verdict.draining_work", "n", drains, "total", total, "count", sum.Count, "requests", sum.Count, "age", views.Age{Time: sum.Oldest})
+	case sum.Known:
+		return views.Sayf("verdict.draining_safe", "n", drains, "total", total)
+	}
+	return views.Sayf("verdict.draining", "n", drains, "total", total)
+}
+
+// together is the work of two instances.
+func together(f, g InFlight) InFlight {
+	f.Count += g.Count
+	f.Streams += g.Streams
+	f.Known = f.Known && g.Known
+	if f.Oldest.IsZero() || !g.Oldest.IsZero() && g.Oldest.Before(f.Oldest) {
+		f.Oldest = g.Oldest
+	}
+	return f
 }
 
 // departure tells how the last instance left.

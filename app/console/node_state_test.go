@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) { // S7, S8, S16
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := judge(tt.node, tt.instances, tt.held, nil)
+			s := judge(tt.node, tt.instances, orders{held: tt.held}, nil)
 			ctx := views.WithFrame(t.Context(), views.Frame{Lang: "en", Now: now})
 			if got := s.verdict().Text(ctx); s.kind != tt.want || s.up != tt.up || got != tt.verdict {
 				t.Errorf("judge = %s, %d up, %q; want %s, %d up, %q", s.kind, s.up, got, tt.want, tt.up, tt.verdict)

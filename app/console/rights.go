@@ -8,6 +8,7 @@ import (
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/views"
 )
 
 // Rights by group (D21): the route table asks whether the viewer holds a code at all, these ask whether he holds it for the
@@ -52,4 +53,58 @@ func (p *pages) visible(c *gin.Context, code string, all []fleet.Node) []fleet.N
 		}
 	}
 	return out
+}
+
+// scoped reports whether some of the viewer's codes count in a part of the group tree only.
+func scoped(c *gin.Context) bool {
+	s := viewer(c)
+	return !s.Admin && len(s.Scopes) > 0
+}
+
+// can answers for the buttons of one node whether the viewer holds a code for it; nil means wherever he holds it at all.
+func (p *pages) can(c *gin.Context, group int64) func(code string) bool {
+	if !scoped(c) {
+		return nil
+	}
+	s, chain := viewer(c), p.Groups.Chain(group)
+	return func(code string) bool { return s.HoldsIn(code, chain) }
+}
+
+// visibleGroups are the groups for which the viewer holds code.
+func (p *pages) visibleGroups(c *gin.Context, code string, all []fleet.Group) []fleet.Group {
+	s := viewer(c)
+	if _, limited := s.Scopes[strings.ToLower(code)]; !limited || s.Admin {
+		return all
+	}
+	out := make([]fleet.Group, 0, len(all))
+	for _, g := range all {
+		if p.holds(s, code, g.ID) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// countVisible replaces the counts beside the navigation by those of what a limited viewer may see.
+func (p *pages) countVisible(c *gin.Context) {
+	if !scoped(c) {
+		return
+	}
+	f := *views.FrameOf(c.Request.Context())
+	f.Nodes, f.Down = 0, 0
+	if viewer(c).Holds(access.CodeNodes) {
+		states, _, err := p.fleet(c, access.CodeNodes)
+		if err != nil {
+			p.shell.Fail(c.Writer, c.Request, err)
+			c.Abort()
+			return
+		}
+		f.Nodes = len(states)
+		for _, s := range states {
+			if s.kind.Mark() == views.StateDown {
+				f.Down++
+			}
+		}
+	}
+	c.Request = c.Request.WithContext(views.WithFrame(c.Request.Context(), f))
 }

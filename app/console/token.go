@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/web"
 	"eruptcloud/views"
 )
@@ -13,7 +14,11 @@ import (
 // showToken handles POST /console/nodes/:node/token. The token is in this answer only: it is never cached, its size tells
 // nothing (not packed), and the view is recorded.
 func (p *pages) showToken(c *gin.Context) error {
-	name := c.Param("node")
+	node, err := p.nodeFor(c, access.CodeViewToken)
+	if err != nil {
+		return err
+	}
+	name := node.Name
 	token, err := p.Nodes.Token(c.Request.Context(), name)
 	if err := p.record(c, "token.view", name, err); err != nil {
 		return err
@@ -21,14 +26,14 @@ func (p *pages) showToken(c *gin.Context) error {
 	c.Header("Cache-Control", "no-store")
 	c.Set(unpacked, true)
 	if isFragment(c) {
-		return web.Render(c, views.TokenView(p.snippet(c, name, token)))
+		return web.Render(c, views.TokenView(p.snippet(c, node, token)))
 	}
 	n, err := p.nodePage(c, views.TabOverview)
 	if err != nil {
 		return err
 	}
 	m := views.NodeOverview{
-		NodeInstances: p.instances(c, n), Node: factsOf(n.state.node, n.tree), Connect: p.snippet(c, name, token),
+		NodeInstances: p.instances(c, n), Node: factsOf(n.state.node, n.tree), Connect: p.snippet(c, node, token),
 		Erupts: pageLinks(c, name, n.state.erupts()),
 	}
 	return web.Render(c, views.NodeOverviewPage(m))
