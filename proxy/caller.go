@@ -118,29 +118,25 @@ func (c *Caller) prepare(ctx context.Context, call *Call) (*exchange, *http.Requ
 	if err != nil {
 		return nil, nil, err
 	}
-	user, target, err := c.admit(ctx, call, rt)
+	said, err := c.admit(ctx, call, rt)
 	if err != nil {
 		c.p.metrics.count(rt.wish.Node, failedCode(err))
+		c.p.traces.keep(&rt.wish, c.p.refused(said, call.Method, rt.path, call.RequestID, err))
 		return nil, nil, err
 	}
 	e := &exchange{
-		p: c.p, endpoint: rt.endpoint, route: rt, user: user, target: target, method: call.Method,
+		p: c.p, endpoint: rt.endpoint, route: rt, user: said.user, target: said.target, method: call.Method,
 		from: call.Address, requestID: call.RequestID, started: c.p.o.Now(),
 	}
 	out, err := e.request(ctx, call.Header, call.Body)
 	return e, out, err
 }
 
-func (c *Caller) admit(ctx context.Context, call *Call, rt *route) (User, Target, error) {
+func (c *Caller) admit(ctx context.Context, call *Call, rt *route) (verdict, error) {
 	if call.Location == "" {
 		return c.p.admit(ctx, &rt.wish)
 	}
-	user, err := c.p.o.Gate.Admit(ctx, rt.wish)
-	if err != nil {
-		return User{}, Target{}, err
-	}
-	target, err := c.p.pinned(rt.wish.Node, call.Location)
-	return user, target, err
+	return c.p.judge(ctx, &rt.wish, func(node string) (Target, error) { return c.p.pinned(node, call.Location) })
 }
 
 // pinned returns the target with one location only.

@@ -57,6 +57,9 @@ func (c *Caller) post(ctx context.Context, token, full, path string, body []byte
 func (c *Caller) Fetch(ctx context.Context, node, erupt string, as User) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.p.o.ConnectTimeout+2*c.p.o.RequestTimeout)
 	defer cancel()
+	if Dry(ctx) {
+		return nil, Fail(NodeNotReady, "the page %s is not known yet: open it once, then ask again", node+"."+erupt)
+	}
 	if err := checkErupt(erupt); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,8 @@ type exchange struct {
 	quiet    bool  // nothing for the record
 	streams  bool  // counted as an open stream
 	failure  error // nil if the node's answer was passed on whole
+	refused  bool  // the last location could not be connected to
+	place    place // where it is counted as in flight
 }
 
 // RoundTrip asks one location after the other. Only a location that could not be connected to leads to the next, with the
@@ -43,6 +45,9 @@ func (e *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		start := e.p.o.Now()
+		if e.leave(); e.endpoint != logEndpoint {
+			e.p.loads.enter(e, e.target.Node, up.Location)
+		}
 		e.upload.begin()
 		res, err := e.p.transport.RoundTrip(ask)
 		e.note(up, err, start)
@@ -89,11 +94,12 @@ func (e *exchange) aimAt(out *http.Request, up *Upstream) (*http.Request, error)
 func (e *exchange) note(up *Upstream, err error, start time.Time) {
 	tried := Attempt{Location: up.Location, Took: e.p.o.Now().Sub(start)}
 	var dead *dialError
+	e.refused = false
 	switch {
 	case errors.As(err, &dead):
-		tried.Error = dead.reason
+		e.refused, tried.Error = true, dead.reason
 	case err != nil:
-		tried.Error = err.Error()
+		tried.Error = shorten(err.Error(), maxMessage) // a node's bytes may be in it
 	}
 	e.tried = append(e.tried, tried)
 }

@@ -48,6 +48,8 @@ type Proxy struct {
 	transport transport
 	bases     bases
 	metrics   *metrics
+	loads     loads
+	traces    traces
 	pool      sync.Pool // of *visit
 	linger    time.Duration
 }
@@ -126,11 +128,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if len(rt.offered) > 0 {
 			w.Header().Set("Allow", strings.Join(rt.offered, ", "))
 		}
-		p.refuse(w, r, "", err)
+		p.refuse(w, r, &rt, verdict{}, err)
 	case rt.endpoint == nil:
 		p.o.Local.ServeHTTP(w, r)
 	case rt.unknown != "":
-		p.refuse(w, r, "", p.unknownNode(r.Context(), &rt))
+		p.refuse(w, r, &rt, verdict{}, p.unknownNode(r.Context(), &rt))
 	default:
 		p.forward(w, r, rt)
 	}
@@ -146,50 +148,62 @@ func (p *Proxy) unknownNode(ctx context.Context, rt *route) error {
 
 // forward checks a request and sends it to its node.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, rt route) {
-	node := rt.wish.Node
 	if p.o.MaxUpload > 0 && r.ContentLength > p.o.MaxUpload {
-		p.refuse(w, r, node, Fail(TooLarge, "the upload is larger than %d bytes", p.o.MaxUpload))
+		p.refuse(w, r, &rt, verdict{}, Fail(TooLarge, "the upload is larger than %d bytes", p.o.MaxUpload))
 		return
 	}
 	scheme, host := p.o.External(r)
 	if (rt.endpoint.kind == kindExcel || p.socketByCookie(r, &rt)) && !sameSite(r, scheme, host) {
-		p.refuse(w, r, node, Fail(Forbidden, "illegal cross-site request"))
+		p.refuse(w, r, &rt, verdict{}, Fail(Forbidden, "illegal cross-site request"))
 		return
 	}
-	user, target, err := p.admit(r.Context(), &rt.wish)
+	said, err := p.admit(r.Context(), &rt.wish)
 	if err != nil {
-		p.refuse(w, r, node, err)
+		p.refuse(w, r, &rt, said, err)
 		return
 	}
 	v := p.pool.Get().(*visit)
 	v.route = rt
 	v.exchange = exchange{
-		p: p, endpoint: rt.endpoint, route: &v.route, user: user, target: target, method: r.Method,
+		p: p, endpoint: rt.endpoint, route: &v.route, user: said.user, target: said.target, method: r.Method,
 		from: p.o.ClientIP(r), requestID: p.o.RequestID(w, r), scheme: scheme, host: host, started: p.o.Now(),
 	}
 	v.serve(w, r)
 	p.pool.Put(v) // not after a panic: the answer's body may still be read
 }
 
-// admit asks the gate, then the directory, in the order in which callers learn of refusals: 401, 403, not ready.
-func (p *Proxy) admit(ctx context.Context, w *Wish) (User, Target, error) {
-	user, err := p.o.Gate.Admit(ctx, *w)
-	if err != nil {
-		return User{}, Target{}, err
-	}
-	target, err := p.o.Directory.Lookup(w.Node)
-	if err != nil {
-		return User{}, Target{}, err
-	}
-	if len(target.Upstreams) == 0 {
-		return User{}, Target{}, Fail(NodeNotReady, noInstance, w.Node)
-	}
-	return user, target, nil
+// verdict is what gate and directory said about a wish.
+type verdict struct {
+	user    User
+	allowed bool // the gate let it through
+	target  Target
 }
 
-// refuse answers without a node. node is a label: the spelling of a profile, or empty.
-func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, node string, err error) {
-	p.metrics.count(node, failedCode(err))
+// admit asks the gate, then the directory, in the order in which callers learn of refusals: 401, 403, not ready.
+func (p *Proxy) admit(ctx context.Context, w *Wish) (verdict, error) {
+	return p.judge(ctx, w, p.o.Directory.Lookup)
+}
+
+func (p *Proxy) judge(ctx context.Context, w *Wish, lookup func(string) (Target, error)) (v verdict, err error) {
+	if v.user, err = p.o.Gate.Admit(ctx, *w); err != nil {
+		return v, err
+	}
+	v.allowed = true
+	if v.target, err = lookup(w.Node); err != nil {
+		return v, err
+	}
+	if len(v.target.Upstreams) == 0 {
+		return v, Fail(NodeNotReady, noInstance, w.Node)
+	}
+	return v, nil
+}
+
+// refuse answers without a node.
+func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, rt *route, said verdict, err error) {
+	p.metrics.count(rt.wish.Node, failedCode(err))
+	if rt.wish.Node != "" {
+		p.traces.keep(&rt.wish, p.refused(said, r.Method, r.URL.Path, p.o.RequestID(w, r), err))
+	}
 	p.o.Fail(w, r, err)
 }
 

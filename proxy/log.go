@@ -43,13 +43,13 @@ func (c *Caller) Log(ctx context.Context, call LogCall) ([]wire.LogLine, error) 
 		return nil, Fail(NodeNotReady, "'%s' node not ready", call.Node)
 	}
 	rt := route{endpoint: logEndpoint, wish: Wish{Token: call.Token, Node: call.Node, Log: true}, query: logQuery(&call)}
-	user, target, err := c.admit(ctx, &Call{Location: call.Location}, &rt)
+	said, err := c.admit(ctx, &Call{Location: call.Location}, &rt)
 	if err != nil {
 		return nil, err
 	}
 	for _, rt.path = range []string{wire.LogPath, wire.LogPathSeed} {
 		e := &exchange{
-			p: c.p, endpoint: logEndpoint, route: &rt, user: user, target: target, method: http.MethodGet,
+			p: c.p, endpoint: logEndpoint, route: &rt, user: said.user, target: said.target, method: http.MethodGet,
 			started: c.p.o.Now(), quiet: true,
 		}
 		lines, status, err := c.log(ctx, e, &call)

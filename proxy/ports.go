@@ -18,16 +18,18 @@ type Upstream struct {
 
 // Target is a node as the proxy sees it.
 type Target struct {
-	Node       string     // spelling of the profile
-	Version    string     // version of its newest instance
-	Upstreams  []Upstream // in routing order: the first is the choice, the rest are candidates for failover
-	RawSession bool       // send the session's own token
+	Node       string      // spelling of the profile
+	Version    string      // version of its newest instance
+	Upstreams  []Upstream  // in routing order: the first is the choice, the rest are candidates for failover
+	RawSession bool        // send the session's own token
+	Skipped    []Candidate // the node's other locations and why they take no requests, for traces; may be empty
 }
 
 // Directory knows nodes and their instances.
 type Directory interface {
-	// Lookup returns the target for one request; each call turns the node's rotation by one. An *Failure with
-	// NodeNotReady if the node is disabled, unknown to the registry, or has no usable instance.
+	// Lookup returns the target for one request; each call turns the node's rotation by one. A *Failure with
+	// NodeNotReady if the node is disabled, unknown to the registry, or has no usable instance; what is known of its
+	// locations may stand in Skipped all the same.
 	Lookup(node string) (Target, error)
 	// Known reports whether a profile of that name exists, whatever its state.
 	Known(node string) bool
@@ -81,8 +83,15 @@ type User struct {
 
 // Gate decides.
 type Gate interface {
-	// Admit returns the user. A *Failure with Unauthenticated or Forbidden otherwise.
+	// Admit returns the user. A *Failure with Unauthenticated or Forbidden otherwise; with Forbidden the user says who asked.
 	Admit(ctx context.Context, w Wish) (User, error)
+}
+
+// Judge is a Gate that can name its rules.
+type Judge interface {
+	// Required returns the permission code that a wish needs first, empty where a session is enough. The token is not
+	// looked at.
+	Required(w Wish) string
 }
 
 // Models gives the build models that Gate and the console need; the proxy fetches, the caller caches.
@@ -140,6 +149,8 @@ type Explainer interface {
 	// Candidates lists them, those that take requests first and in the order of the next turn, which it does not take.
 	// Enabled is the profile's switch.
 	Candidates(node string) (all []Candidate, enabled bool)
+	// Peek is Lookup without the turn.
+	Peek(node string) (Target, error)
 }
 
 // Decision is what the gate said.
@@ -161,22 +172,37 @@ type Trace struct {
 	Function   Function
 	Write      bool
 	Decision   Decision
-	Candidates []Candidate   // of the moment; the first routed one was the choice
+	Candidates []Candidate   // of the moment, at most 32; the first routed one was the choice
+	More       int           // candidates beyond those
 	Tried      []Attempt     // in order; Took is the time until it answered or failed
 	Location   string        // which answered; empty: none
 	Status     int           // what the caller got
-	Failure    Kind          // empty: the node answered
+	Failure    Kind          // empty: the node's answer was passed on whole
 	Message    string        // of the failure, English
-	Retry      string        // why it was or was not tried elsewhere, a key of the console's texts: "refused", "sent", "answered", "none_left", "refused_body_read"
+	Retry      Retry         // why it was or was not tried elsewhere
 	Waited     time.Duration // until the node's answer began
 	Took       time.Duration // in all
 	Dry        bool          // a dry run: nothing was sent
+	Own        bool          // a dry run of what the server answers itself: no node is asked
 }
+
+// Retry says why a request was or was not tried at another location.
+type Retry = string
+
+// The values of Trace.Retry; empty: nothing was sent, or the client left.
+const (
+	RetryRefused  Retry = "refused"           // a location could not be connected to, so the next was asked; one answered
+	RetrySent     Retry = "sent"              // it failed after a connection: the node may have done the work
+	RetryAnswered Retry = "answered"          // the first location answered
+	RetryNoneLeft Retry = "none_left"         // no location could be connected to
+	RetryBodyRead Retry = "refused_body_read" // not connected to, but a part of the body was gone
+)
 
 // InFlight is how many requests a location works on at this moment, through this process.
 type InFlight struct {
 	Location string
-	Count    int
+	Count    int       // streams and upgraded connections among them
+	Streams  int       // those of Count that are answers of unknown length or upgraded connections
 	Oldest   time.Time // when the oldest of them began; zero: none
 }
 
@@ -209,4 +235,6 @@ type Failure struct {
 	Cause   error // for the log only
 	Tried   []Attempt
 	Retried bool
+
+	Required string // with Forbidden: the permission code that is missing; may be empty
 }

@@ -4,6 +4,7 @@ import "strings"
 
 // finish counts and records an exchange, however it ended. It is called once.
 func (e *exchange) finish() {
+	e.leave()
 	m := e.p.metrics
 	if e.streams {
 		m.streams.Dec()
@@ -19,6 +20,9 @@ func (e *exchange) finish() {
 		code = failedCode(e.failure)
 	}
 	m.count(e.target.Node, code)
+	if !e.quiet {
+		e.p.traces.keep(&e.route.wish, e.traced())
+	}
 	if e.p.o.Recorder != nil && !e.quiet {
 		e.p.o.Recorder.Record(e.entry())
 	}
@@ -41,11 +45,17 @@ func (e *exchange) entry() Entry {
 
 // shownPath is the path with the full erupt name, as the sender wrote it, without the query: that may hold a token.
 func (e *exchange) shownPath() string {
-	i := e.endpoint.index
-	if i < 0 {
-		return e.route.path
+	if i := e.endpoint.index; i >= 0 {
+		return named(e.route.path, i, e.route.wish.Node)
 	}
-	words := strings.Split(strings.TrimPrefix(e.route.path, "/"), "/")
-	words[i] = e.route.wish.Node + "." + words[i]
+	return e.route.path
+}
+
+// named puts a node's name before one segment of a path; one that was cut short may have lost it.
+func named(path string, index int, node string) string {
+	words := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if index < len(words) {
+		words[index] = node + "." + words[index]
+	}
 	return "/" + strings.Join(words, "/")
 }

@@ -23,6 +23,16 @@ func Rotate[T any](c *Cursor, items []T) []T {
 	return append(append(turned, items[first:]...), items[:first]...)
 }
 
+// Peek returns items as the next Rotate will, and turns nothing.
+func Peek[T any](c *Cursor, items []T) []T {
+	if len(items) < 2 {
+		return items
+	}
+	first := int(c.turns.Load() % uint64(len(items)))
+	turned := make([]T, 0, len(items))
+	return append(append(turned, items[first:]...), items[:first]...)
+}
+
 // Cursors holds a cursor for each node. One for all would starve an instance when two nodes take turns.
 type Cursors struct{ all sync.Map }
 

@@ -25,7 +25,8 @@ type asked struct {
 	e    *Endpoint
 }
 
-// route reads a request. A route without endpoint and without error is the server's own.
+// route reads a request. A route without endpoint and without error is the server's own; one with an error says as much as
+// was understood.
 func (p *Proxy) route(r *http.Request) (route, error) {
 	a := asked{r: r}
 	var err error
@@ -92,14 +93,14 @@ func (p *Proxy) routeByName(a *asked) (route, error) {
 	if !ok {
 		return route{endpoint: a.e, unknown: leftOf(name), wish: Wish{Token: token}}, nil
 	}
-	if err := a.checkName(erupt, node); err != nil {
-		return route{}, err
-	}
 	rt := route{endpoint: a.e, wish: Wish{
 		Token: token, Node: node, Erupt: erupt, Function: a.e.Function, Write: a.e.Write,
 	}}
+	if err := a.checkName(erupt, node); err != nil {
+		return rt, err
+	}
 	if err := p.related(a, &rt.wish); err != nil {
-		return route{}, err
+		return rt, err
 	}
 	rt.path, rt.rawPath = a.path.join(a.e.index, erupt)
 	rt.query = a.q.forNode(erupt, rt.wish.Parent)

@@ -85,6 +85,7 @@ func (v *visit) modify(res *http.Response) error {
 		}
 	}
 	if v.streams {
+		v.stream()
 		v.p.metrics.streams.Inc()
 	}
 	v.rp.FlushInterval = 0
