@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"app/reach":               {"app/probe", "app/registry", "app/cluster", "app/loop", "app/fault"},
 	"app/buildmodel":          {},
 	"app/web":                 {"app/access", "app/fault", "views", "static"},
-	"app/nodeapi":             {"app/web", "app/fleet", "app/registry", "app/access", "app/probe", "nodeagent/wire", "app/fault"},
+	"app/nodeapi":             {"app/web", "app/fleet", "app/registry", "app/access", "app/probe", "app/history", "nodeagent/wire", "app/fault"},
 	"app/eruptapi":            {"app/web", "app/access", "nodeagent/wire", "app/fault"},
 	"app/console":             {"app/web", "views", "static", "app/fleet", "app/registry", "app/access", "app/reach", "app/history", "app/buildmodel", "proxy", "nodeagent/wire", "app/fault", "app/loop"},
 	"app/restapi":             {"app/web", "app/fleet", "app/registry", "app/access", "app/reach", "app/history", "app/fault", "proxy"},

@@ -64,7 +64,7 @@ func (p *pages) login(c *gin.Context) error {
 
 // attempt bounds how often one address may try, beside the lock of account and address: hashing passwords is work.
 func (p *pages) attempt(c *gin.Context, account string) (access.Session, error) {
-	if ok, retry := p.logins.Allow(web.ClientIP(c.Request)); !ok {
+	if ok, retry := p.logins.Allow(web.LimitKey(web.ClientIP(c.Request))); !ok {
 		return access.Session{}, web.TooFast(retry)
 	}
 	return p.Login.Attempt(c.Request.Context(), access.Attempt{

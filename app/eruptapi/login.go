@@ -56,7 +56,7 @@ func (a *API) loginByDigest(w http.ResponseWriter, r *http.Request) error {
 
 // slow bounds how often one address may try, beside the lock of account and address: hashing passwords is work.
 func (a *API) slow(r *http.Request) error {
-	if ok, retry := a.logins.Allow(web.ClientIP(r)); !ok {
+	if ok, retry := a.logins.Allow(web.LimitKey(web.ClientIP(r))); !ok {
 		return web.TooFast(retry)
 	}
 	return nil

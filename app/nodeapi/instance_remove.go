@@ -6,7 +6,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
+	"eruptcloud/app/history"
 	"eruptcloud/app/probe"
 	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
@@ -26,6 +28,10 @@ func (a *API) removeInstance(c *gin.Context) error {
 	if l, err := probe.CanonicalLocation(location); err == nil {
 		location = l
 	}
+	profile, _ := a.o.Nodes.Cached(node) // of no node, which lies in no group
+	if !web.SessionFrom(c).HoldsIn(access.CodeManageNodes, a.o.Groups.Chain(profile.GroupID)) {
+		return fault.New(fault.Forbidden, "for the node %s this needs the permission %s", node, access.CodeManageNodes)
+	}
 	ctx, cancel := deadline(c)
 	defer cancel()
 	removed, err := a.o.Registry.RemoveLocations(ctx, node, []string{location}, registry.Admin)
@@ -37,6 +43,9 @@ func (a *API) removeInstance(c *gin.Context) error {
 	a.o.Audit.Record(e)
 	if err != nil {
 		return err
+	}
+	if a.o.History != nil && len(removed) > 0 {
+		a.o.History.Record(history.Event{Node: node, Location: location, Kind: history.Removed, Account: web.SessionFrom(c).Account})
 	}
 	return done(c)
 }

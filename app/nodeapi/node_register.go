@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -40,10 +41,16 @@ func (a *API) register(c *gin.Context) error {
 	defer cancel()
 	node, err := a.o.Nodes.Authenticate(ctx, info.NodeName, info.AccessToken)
 	if err != nil {
+		a.refused(c, info.NodeName, err)
 		return err
 	}
 	if !node.Enabled {
-		return fault.New(fault.RegistrationProhibited, "%s prohibiting the registration", node.Name)
+		err := fault.New(fault.RegistrationProhibited, "%s prohibiting the registration", node.Name)
+		a.refused(c, node.Name, err)
+		return err
+	}
+	if err := a.roomFor(node.Name, info.InstanceID); err != nil {
+		return err
 	}
 	locations, err := canonical(info.NodeAddress)
 	if err != nil {
@@ -65,6 +72,36 @@ func (a *API) register(c *gin.Context) error {
 	return done(c)
 }
 
+// refused notes a beat that was refused for who it is, for the pages (S12).
+func (a *API) refused(c *gin.Context, node string, err error) {
+	if a.o.Refusals == nil {
+		return
+	}
+	reason := ""
+	switch fault.CodeOf(err) {
+	case fault.Unauthenticated:
+		reason = fleet.WrongToken
+	case fault.NotFound:
+		reason = fleet.NoSuchNode
+	case fault.RegistrationProhibited:
+		reason = fleet.NodeDisabled
+	default:
+		return
+	}
+	a.o.Refusals.Refused(node, web.ClientIP(c.Request), reason)
+}
+
+// roomFor refuses one instance more than a node may have; those that are registered beat on.
+func (a *API) roomFor(node, instance string) error {
+	if a.o.Count(node) < maxInstances {
+		return nil
+	}
+	if _, known := a.o.Instance(registry.Key{App: strings.ToUpper(node), ID: instance}); known {
+		return nil
+	}
+	return fault.New(fault.TooMany, "node %s has %d instances, and no more can register", node, maxInstances).Retry(time.Minute)
+}
+
 // enter writes the lease.
 func (a *API) enter(ctx context.Context, c *gin.Context, node fleet.Node, info wire.NodeInfo, locations []string) error {
 	peer := web.ClientIP(c.Request)
@@ -79,6 +116,9 @@ func (a *API) enter(ctx context.Context, c *gin.Context, node fleet.Node, info w
 	})
 	if err != nil {
 		return err
+	}
+	if a.o.Refusals != nil {
+		a.o.Refusals.Accepted(node.Name, peer)
 	}
 	if node.FirstSeen.IsZero() {
 		if err := a.o.Nodes.MarkSeen(ctx, node.Name); err != nil { // the next beat tries again

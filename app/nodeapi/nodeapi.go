@@ -16,6 +16,7 @@ import (
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/probe"
 	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
@@ -37,6 +38,8 @@ type Nodes interface {
 // Groups are the node groups.
 type Groups interface {
 	ByCode(ctx context.Context, code string) (fleet.Group, error)
+	// Chain returns from memory the ids of a group and of all above it; rights are asked for with it (D21).
+	Chain(id int64) []int64
 }
 
 // Registry takes registrations.
@@ -85,7 +88,16 @@ type Logs interface {
 // Recorder keeps the audit trail; Record never blocks.
 type Recorder interface{ Record(e access.Entry) }
 
-// Options of Mount. All interfaces but Hook are required.
+// Refusals remember whose beats are refused (fleet.Refusals).
+type Refusals interface {
+	Refused(node, address, reason string)
+	Accepted(node, address string)
+}
+
+// History keeps what happens to nodes; Record never blocks.
+type History interface{ Record(e history.Event) }
+
+// Options of Mount. All interfaces but Hook, Refusals and History are required.
 type Options struct {
 	Nodes     Nodes
 	Groups    Groups
@@ -98,7 +110,11 @@ type Options struct {
 	Audit     Recorder
 	Hook      fleet.Hook // nil: none
 	// Instance returns one instance as this replica sees it, for a leaving one that names itself by id only.
-	Instance  func(registry.Key) (registry.Instance, bool)
+	Instance func(registry.Key) (registry.Instance, bool)
+	// Count returns how many instances of a node are registered; nil: there is no bound.
+	Count     func(node string) int
+	Refusals  Refusals
+	History   History
 	Heartbeat time.Duration // that we wish for; zero: 15 s (A31)
 	Logger    *slog.Logger
 	Metrics   prometheus.Registerer
@@ -111,6 +127,9 @@ const (
 	maxForm         = 64 << 10
 	answerWithin    = 4 * time.Second // longer, and an old node's heartbeat thread hangs
 	bodyWithin      = 3 * time.Second
+
+	// maxInstances bounds what one token can fill the registry, the pages and the memory with.
+	maxInstances = 2_000
 
 	beatsPerSecond, beatBurst = 10, 20       // of one instance; normal is one in 15 s (S14)
 	peerPerSecond, peerBurst  = 1_000, 2_000 // of one address, behind which a whole fleet may stand
@@ -141,6 +160,9 @@ func Mount(shell *web.Shell, o Options) (*API, error) {
 	}
 	if o.Instance == nil {
 		o.Instance = func(registry.Key) (registry.Instance, bool) { return registry.Instance{}, false }
+	}
+	if o.Count == nil {
+		o.Count = func(string) int { return 0 }
 	}
 	m, err := newMetrics(o.Metrics)
 	if err != nil {
@@ -192,10 +214,11 @@ func done(c *gin.Context) error {
 
 // limit refuses what comes too fast from one address or one key.
 func (a *API) limit(c *gin.Context, key string) error {
-	if ok, retry := a.byPeer.Allow(web.ClientIP(c.Request)); !ok {
+	peer := web.LimitKey(web.ClientIP(c.Request))
+	if ok, retry := a.byPeer.Allow(peer); !ok {
 		return web.TooFast(retry)
 	}
-	if ok, retry := a.byBeat.Allow(web.ClientIP(c.Request) + "\x00" + key); !ok {
+	if ok, retry := a.byBeat.Allow(peer + "\x00" + key); !ok {
 		return web.TooFast(retry)
 	}
 	return nil
@@ -222,8 +245,9 @@ func (a *API) onBehalf(c *gin.Context, node string, codes ...string) (access.Ses
 	if err != nil {
 		return access.Session{}, nil, err
 	}
+	groups := a.o.Groups.Chain(profile.GroupID)
 	for i := range held {
-		held[i] = held[i] || in.Admin
+		held[i] = in.Admin || held[i] && in.Reaches(codes[i], groups)
 	}
 	return in, held, nil
 }

@@ -21,6 +21,7 @@ import (
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/nodeapi"
 	"eruptcloud/app/probe"
 	"eruptcloud/app/registry"
@@ -52,6 +53,9 @@ type world struct {
 	hangs     bool // until the caller's deadline
 	hook      error
 	now       time.Time
+	count     int // of registered instances, as the bound sees it
+	refusals  *fleet.Refusals
+	events    []history.Event
 	log       bytes.Buffer
 	reg       *prometheus.Registry
 	handler   http.Handler
@@ -115,6 +119,13 @@ func (w *world) ByCode(_ context.Context, code string) (fleet.Group, error) {
 		return g, fault.New(fault.NotFound, "no group has the code %q", code)
 	}
 	return g, w.broken
+}
+
+func (w *world) Chain(id int64) []int64 {
+	if id == 0 {
+		return nil
+	}
+	return []int64{id}
 }
 
 func (w *world) Register(_ context.Context, in registry.Instance) (registry.Instance, bool, error) {
@@ -216,6 +227,11 @@ func (w *world) RemoveNode(_ context.Context, node string, _ *http.Request) erro
 	return w.hook
 }
 
+// eventLog is the world as the history.
+type eventLog world
+
+func (l *eventLog) Record(e history.Event) { l.events = append(l.events, e) }
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
@@ -230,6 +246,7 @@ func newWorld(t *testing.T) *world {
 	}
 	log := slog.New(slog.NewJSONHandler(&w.log, nil))
 	now := func() time.Time { return w.now }
+	w.refusals = fleet.NewRefusals(now)
 	shell, err := web.New(web.Options{Sessions: w, CookieKeys: [][]byte{make([]byte, 32), make([]byte, 16)}, Logger: log, Now: now})
 	if err != nil {
 		t.Fatal(err)
@@ -240,6 +257,7 @@ func newWorld(t *testing.T) *world {
 			in, ok := w.live[k.ID]
 			return in, ok && in.App == k.App
 		},
+		Count: func(string) int { return w.count }, Refusals: w.refusals, History: (*eventLog)(w),
 		Logger: log, Metrics: w.reg, Now: now,
 	})
 	if err != nil {

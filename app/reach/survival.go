@@ -202,6 +202,9 @@ func (s *Survival) live(ctx context.Context) []registry.Instance {
 			}
 			return all
 		}
+		if ctx.Err() != nil {
+			return nil // the server stops, perhaps before it began: not worth a word
+		}
 		slog.WarnContext(ctx, "the survival check goes on without the list of nodes", "error", err)
 	}
 	var all []registry.Instance

@@ -15,6 +15,7 @@ const maxTries = 32
 // Conflict is a registration that was refused because another instance of the node reported its address later.
 type Conflict struct {
 	Key      // who was refused
+	NodeName string
 	Holder   Key
 	Location string
 	At       time.Time
@@ -183,7 +184,14 @@ func (r *Registry) refuse(ctx context.Context, d decision) error {
 	}
 	refused := d.next
 	refused.Locations = nil
-	r.table.refused(refused, holder, location)
+	if r.table.refused(refused, holder, location) {
+		r.mu.Lock()
+		listeners := r.conflicted
+		r.mu.Unlock()
+		for _, f := range listeners {
+			f(Conflict{Key: refused.Key, NodeName: refused.NodeName, Holder: holder, Location: location, At: r.now()})
+		}
+	}
 	return fault.New(fault.Conflict, "%s is in use by instance %s of this node, which reported it later; give each instance an address of its own", location, holder.ID)
 }
 

@@ -59,10 +59,11 @@ type Registry struct {
 	metrics *metrics
 	ready   chan struct{}
 
-	notify    sync.Mutex // keeps the calls of listeners in the order of the table's changes
-	mu        sync.Mutex
-	listeners []func([]Change)
-	health    health
+	notify     sync.Mutex // keeps the calls of listeners in the order of the table's changes
+	mu         sync.Mutex
+	listeners  []func([]Change)
+	conflicted []func(Conflict)
+	health     health
 }
 
 // health is what the last calls to the store showed.
@@ -183,6 +184,14 @@ func (r *Registry) Listen(f func([]Change)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.listeners = append(r.listeners[:len(r.listeners):len(r.listeners)], f)
+}
+
+// ListenConflicts adds a listener that hears when this replica begins to refuse the beats of an instance because another one
+// has its address. It must not block.
+func (r *Registry) ListenConflicts(f func(Conflict)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conflicted = append(r.conflicted[:len(r.conflicted):len(r.conflicted)], f)
 }
 
 // WaitReady waits until the table has had its first snapshot.

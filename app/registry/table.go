@@ -228,18 +228,20 @@ func (t *Table) claimOf(k Key) (Instance, bool) {
 	return r.in, true
 }
 
-// refused remembers that in's beat was refused because holder has its address.
-func (t *Table) refused(in Instance, holder Key, address string) {
+// refused remembers that in's beat was refused because holder has its address, and reports whether that is news.
+func (t *Table) refused(in Instance, holder Key, address string) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.remember(in)
 	if r == nil {
-		return
+		return false
 	}
-	if r.refused.IsZero() || r.holder != holder {
+	first = r.refused.IsZero() || r.holder != holder
+	if first {
 		slog.Warn("two instances report one address", "node", in.NodeName, "refused", in.ID, "holder", holder.ID, "location", address)
 	}
 	r.refused, r.holder, r.address = t.now(), holder, address
+	return first
 }
 
 // leftBy returns why k was last removed within the last minutes, empty if it was not.
@@ -256,7 +258,7 @@ func (t *Table) conflicts(app string, from time.Time) []Conflict {
 	var all []Conflict
 	for k, r := range t.replaced {
 		if k.App == app && r.refused.After(from) {
-			all = append(all, Conflict{Key: k, Holder: r.holder, Location: r.address, At: r.refused})
+			all = append(all, Conflict{Key: k, NodeName: r.in.NodeName, Holder: r.holder, Location: r.address, At: r.refused})
 		}
 	}
 	slices.SortFunc(all, func(a, b Conflict) int { return a.At.Compare(b.At) })

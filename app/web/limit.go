@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -69,10 +70,24 @@ func (l *Limiter) bucket(key string) *rate.Limiter {
 	return b
 }
 
+// LimitKey is the key that stands for a client's address when its requests are counted. Of an IPv6 address the first 64 bits
+// count: whoever has one has all that begin like it.
+func LimitKey(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil || ip.Unmap().Is4() {
+		return address
+	}
+	prefix, err := ip.WithZone("").Prefix(64)
+	if err != nil {
+		return address
+	}
+	return prefix.String()
+}
+
 // RateLimit refuses requests of an address that come faster than l allows.
 func (s *Shell) RateLimit(l *Limiter) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if ok, retry := l.Allow(ClientIP(c.Request)); !ok {
+		if ok, retry := l.Allow(LimitKey(ClientIP(c.Request))); !ok {
 			c.Abort()
 			s.Fail(c.Writer, c.Request, TooFast(retry))
 		}
