@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"log/slog"
+	"time"
 
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/registry"
@@ -23,25 +24,36 @@ type locationHolds interface {
 	Held(node, location string) (fleet.Hold, bool)
 }
 
+// instanceDrains tells whether an instance is to finish what it has and to get nothing more (D12).
+type instanceDrains interface {
+	Draining(node, instance string) (fleet.Drain, bool)
+}
+
 // removals takes locations out of the registry.
 type removals interface {
 	View() *registry.View
 	RemoveLocations(ctx context.Context, node string, locations []string, why registry.Reason) ([]string, error)
 }
 
-// directory tells the proxy which instances of a node may be used. It implements proxy.Directory.
+// directory tells the proxy which instances of a node may be used. It implements proxy.Directory, proxy.Locator and
+// proxy.Explainer.
 type directory struct {
 	nodes     nodeProfiles
 	holds     locationHolds
+	drains    instanceDrains
 	registry  removals
 	cursors   proxy.Cursors
 	evictions chan eviction
+	evicted   evictedLocations
 }
 
 type eviction struct{ node, location string }
 
-func newDirectory(nodes nodeProfiles, holds locationHolds, r removals) *directory {
-	return &directory{nodes: nodes, holds: holds, registry: r, evictions: make(chan eviction, 256)}
+func newDirectory(nodes nodeProfiles, holds locationHolds, drains instanceDrains, r removals) *directory {
+	return &directory{
+		nodes: nodes, holds: holds, drains: drains, registry: r, evictions: make(chan eviction, 256),
+		evicted: evictedLocations{now: time.Now},
+	}
 }
 
 // Known implements proxy.Directory.
@@ -50,33 +62,98 @@ func (d *directory) Known(node string) bool {
 	return ok
 }
 
-// Lookup implements proxy.Directory: the instances that are up and not held, rotated by the node's own cursor (A13).
+// Lookup implements proxy.Directory: the instances that are up, not held and not draining, rotated by the node's own cursor
+// (A13).
 func (d *directory) Lookup(node string) (proxy.Target, error) {
+	t, err := d.find(node)
+	if err == nil {
+		t.Upstreams = proxy.Rotate(d.cursors.Of(t.Node), t.Upstreams)
+	}
+	return t, err
+}
+
+// Peek implements proxy.Explainer.
+func (d *directory) Peek(node string) (proxy.Target, error) {
+	t, err := d.find(node)
+	if err == nil {
+		t.Upstreams = proxy.Peek(d.cursors.Of(t.Node), t.Upstreams)
+	}
+	return t, err
+}
+
+// Candidates implements proxy.Explainer.
+func (d *directory) Candidates(node string) (all []proxy.Candidate, enabled bool) {
+	profile, ok := d.nodes.Cached(node)
+	if !ok {
+		return nil, false
+	}
+	t := d.sort(profile)
+	for _, up := range proxy.Peek(d.cursors.Of(t.Node), t.Upstreams) {
+		all = append(all, proxy.Candidate{Location: up.Location, Instance: up.Instance, Standing: proxy.Routed})
+	}
+	return append(all, t.Skipped...), profile.Enabled
+}
+
+// find returns a node's target, its upstreams oldest first. What is skipped is told with an error, too.
+func (d *directory) find(node string) (proxy.Target, error) {
 	profile, ok := d.nodes.Cached(node)
 	if !ok {
 		return proxy.Target{}, proxy.Fail(proxy.NodeNotReady, "'%s' node not ready", node)
 	}
-	if !profile.Enabled {
-		return proxy.Target{}, proxy.Fail(proxy.NodeNotReady, "'%s' is disabled", node)
+	t := d.sort(profile)
+	switch {
+	case !profile.Enabled:
+		t.Upstreams = nil
+		return t, proxy.Fail(proxy.NodeNotReady, "'%s' is disabled", node)
+	case len(t.Upstreams) == 0:
+		return t, proxy.Fail(proxy.NodeNotReady, "'%s' has no available instance", node)
 	}
+	return t, nil
+}
+
+// sort parts the locations of a node: those that take requests, and the others with the reason.
+func (d *directory) sort(profile fleet.Node) proxy.Target {
 	t := proxy.Target{Node: profile.Name, RawSession: profile.RawSession}
 	tokens := d.nodes.Tokens(profile.Name)
 	for _, in := range d.registry.View().Node(profile.Name) {
-		if in.Status != registry.Up || in.Node == nil {
+		if in.Node == nil {
 			continue
 		}
-		t.Version = in.Node.Version // the view is oldest first: the newest stays
+		leaves, leaving := d.leaving(&in)
+		if in.Status != registry.Up && !leaving {
+			continue
+		}
+		if !leaving {
+			t.Version = in.Node.Version // the view is oldest first: the newest stays
+		}
 		for _, location := range in.Locations {
-			if _, held := d.holds.Held(profile.Name, location); !held {
+			hold, held := d.holds.Held(profile.Name, location)
+			switch {
+			case leaving:
+				leaves.Location = location
+				t.Skipped = append(t.Skipped, leaves)
+			case held:
+				t.Skipped = append(t.Skipped, proxy.Candidate{
+					Location: location, Instance: in.ID, Standing: proxy.Held, Why: hold.Reason, By: hold.Account, Since: hold.Created,
+				})
+			default:
 				t.Upstreams = append(t.Upstreams, proxy.Upstream{Location: location, Instance: in.ID, Token: tokenOf(in.Node.Token, tokens)})
 			}
 		}
 	}
-	if len(t.Upstreams) == 0 {
-		return proxy.Target{}, proxy.Fail(proxy.NodeNotReady, "'%s' has no available instance", node)
+	t.Skipped = d.evicted.add(t.Skipped, profile.Name, d.registry.View)
+	return t
+}
+
+// leaving tells whether an instance drains, by an admin's order or by its own word.
+func (d *directory) leaving(in *registry.Instance) (proxy.Candidate, bool) {
+	c := proxy.Candidate{Instance: in.ID, Standing: proxy.Draining}
+	if drain, ok := d.drains.Draining(in.NodeName, in.ID); ok {
+		c.Why, c.By, c.Since = drain.Reason, drain.Account, drain.Created
+		return c, true
 	}
-	t.Upstreams = proxy.Rotate(d.cursors.Of(profile.Name), t.Upstreams)
-	return t, nil
+	c.Since = in.Updated
+	return c, in.Draining()
 }
 
 // At implements proxy.Locator: also a held or draining instance's log can be read.
@@ -130,8 +207,13 @@ func (d *directory) Run(ctx context.Context) error {
 }
 
 func (d *directory) evict(ctx context.Context, e eviction) {
+	in, _ := d.registry.View().ByLocation(e.node, e.location)
 	// the registry logs what it removes, and asks its brake first
-	if _, err := d.registry.RemoveLocations(ctx, e.node, []string{e.location}, registry.Failover); err != nil {
+	removed, err := d.registry.RemoveLocations(ctx, e.node, []string{e.location}, registry.Failover)
+	for _, location := range removed {
+		d.evicted.note(e.node, in.ID, location)
+	}
+	if err != nil {
 		slog.WarnContext(ctx, "an instance that refused connections stays until the next survival check", "node", e.node, "location", e.location, "error", err)
 	}
 }

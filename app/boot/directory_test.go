@@ -25,6 +25,14 @@ func (s someNodes) Held(_, location string) (fleet.Hold, bool) {
 	return fleet.Hold{}, s.held[location]
 }
 
+// someDrains are drains by instance id.
+type someDrains map[string]fleet.Drain
+
+func (s someDrains) Draining(_, instance string) (fleet.Drain, bool) {
+	d, ok := s[instance]
+	return d, ok
+}
+
 func digest(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
@@ -57,7 +65,7 @@ func runningRegistry(t *testing.T) *registry.Registry {
 func TestLookup(t *testing.T) { // A13, A20
 	r := runningRegistry(t)
 	nodes := someNodes{node: fleet.Node{Name: "crm", Enabled: true}, tokens: []string{"new", "old"}, held: map[string]bool{}}
-	d := newDirectory(nodes, nodes, r)
+	d := newDirectory(nodes, nodes, someDrains{}, r)
 	seen := map[string]int{}
 	for range 4 {
 		target, err := d.Lookup("crm")
@@ -89,7 +97,7 @@ func TestLookup(t *testing.T) { // A13, A20
 
 func TestLookupOfADisabledNode(t *testing.T) {
 	nodes := someNodes{node: fleet.Node{Name: "crm"}}
-	d := newDirectory(nodes, nodes, runningRegistry(t))
+	d := newDirectory(nodes, nodes, someDrains{}, runningRegistry(t))
 	if _, err := d.Lookup("crm"); proxy.KindOf(err) != proxy.NodeNotReady {
 		t.Errorf("Lookup of a disabled node = %v, want not ready at once (design 18.15)", err)
 	}
@@ -98,7 +106,7 @@ func TestLookupOfADisabledNode(t *testing.T) {
 func TestEvictionsAreBoundedAndCarriedOut(t *testing.T) { // A11
 	r := runningRegistry(t)
 	nodes := someNodes{node: fleet.Node{Name: "crm", Enabled: true}}
-	d := newDirectory(nodes, nodes, r)
+	d := newDirectory(nodes, nodes, someDrains{}, r)
 	for range 1000 { // nobody reads the queue yet: it must not block
 		d.Evict(t.Context(), "crm", "http://10.0.0.1:808a")
 	}
@@ -113,5 +121,74 @@ func TestEvictionsAreBoundedAndCarriedOut(t *testing.T) { // A11
 	cancel()
 	if err := <-done; err != nil {
 		t.Errorf("Run = %v at its context's end", err)
+	}
+}
+
+func TestCandidatesSayWhy(t *testing.T) { // D11, D12
+	r := runningRegistry(t)
+	nodes := someNodes{node: fleet.Node{Name: "crm", Enabled: true}, held: map[string]bool{}}
+	drains := someDrains{}
+	d := newDirectory(nodes, nodes, drains, r)
+	first, _ := d.Candidates("crm")
+	if target, err := d.Lookup("crm"); err != nil || len(first) != 2 || target.Upstreams[0].Location != first[0].Location || first[0].Standing != proxy.Routed {
+		t.Errorf("Candidates = %+v, the next turn is %+v, %v; want the same order", first, target.Upstreams, err)
+	}
+	since := time.Now()
+	drains["a"] = fleet.Drain{Reason: "update", Account: "lin", Created: since}
+	target, err := d.Lookup("crm")
+	if err != nil || len(target.Upstreams) != 1 || target.Upstreams[0].Instance != "b" || target.Version != "2.3.b" {
+		t.Errorf("with a drained instance Lookup = %+v, %v; want the other one alone", target, err)
+	}
+	want := proxy.Candidate{Location: "http://10.0.0.1:808a", Instance: "a", Standing: proxy.Draining, Why: "update", By: "lin", Since: since}
+	if len(target.Skipped) != 1 || target.Skipped[0] != want {
+		t.Errorf("skipped %+v, want %+v", target.Skipped, want)
+	}
+	nodes.held["http://10.0.0.1:808b"] = true
+	target, err = d.Peek("crm")
+	if proxy.KindOf(err) != proxy.NodeNotReady || len(target.Skipped) != 2 || target.Skipped[1].Standing != proxy.Held {
+		t.Errorf("with nothing left Peek = %+v, %v; want not ready and both reasons", target, err)
+	}
+	delete(drains, "a")
+	if err := r.Drain(t.Context(), "crm", []string{"http://10.0.0.1:808a"}, since.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	all, enabled := d.Candidates("crm")
+	if !enabled || len(all) != 2 || all[0].Standing != proxy.Draining || all[0].By != "" || all[0].Since.IsZero() {
+		t.Errorf("of an instance that says goodbye itself: %+v, want it draining", all)
+	}
+}
+
+func TestEvictedLocationsAreRemembered(t *testing.T) { // D11
+	r := runningRegistry(t)
+	now := time.Now()
+	nodes := someNodes{node: fleet.Node{Name: "crm", Enabled: true}}
+	d := newDirectory(nodes, nodes, someDrains{}, r)
+	d.evicted.now = func() time.Time { return now }
+	d.evict(t.Context(), eviction{"crm", "http://10.0.0.1:808a"})
+	all, _ := d.Candidates("crm")
+	want := proxy.Candidate{Location: "http://10.0.0.1:808a", Instance: "a", Standing: proxy.Evicted, Since: now}
+	if len(all) != 2 || all[1] != want {
+		t.Fatalf("Candidates = %+v, want the other one, then %+v", all, want)
+	}
+	if _, _, err := r.Register(t.Context(), registry.Instance{
+		Key: registry.Key{App: "CRM", ID: "a"}, NodeName: "crm", Origin: registry.OriginNode, Status: registry.Up,
+		Locations: []string{"http://10.0.0.1:808a"}, Node: &registry.NodeDetail{},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if all, _ := d.Candidates("crm"); len(all) != 2 || all[1].Standing != proxy.Routed {
+		t.Errorf("after it came back %+v, want both routed", all)
+	}
+	for i := range 2 * maxEvicted {
+		d.evicted.hear([]registry.Change{{Action: registry.Deleted, Reason: registry.Failover, In: registry.Instance{
+			NodeName: "crm", Locations: []string{string(rune('a' + i))},
+		}}})
+	}
+	if n := len(d.evicted.all); n != maxEvicted {
+		t.Errorf("%d are remembered, want %d", n, maxEvicted)
+	}
+	now = now.Add(evictedFor + time.Second)
+	if all, _ := d.Candidates("crm"); len(all) != 2 || d.evicted.count.Load() != 0 {
+		t.Errorf("minutes later %+v, want nothing of them", all)
 	}
 }
