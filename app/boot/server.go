@@ -23,6 +23,7 @@ import (
 	"eruptcloud/app/eruptapi"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/netguard"
 	"eruptcloud/app/nodeapi"
 	"eruptcloud/app/probe"
@@ -66,12 +67,13 @@ type Server struct {
 	bus     cluster.Bus
 
 	registry  *registry.Registry
+	history   *history.History
+	refusals  *fleet.Refusals
 	prober    *probe.Prober
 	survival  *reach.Survival
 	directory *directory
 	proxy     *proxy.Proxy
 	caller    *proxy.Caller
-	loads     *loads
 	models    *modelCache
 	shell     *web.Shell
 	handler   http.Handler
@@ -145,8 +147,7 @@ func (s *Server) buildFleet(stores stores) (*netguard.Policy, error) {
 		Registry: s.registry, Names: s.nodeNames, Probe: s.prober, Member: s.member,
 		Interval: s.c.CloudServer.NodeSurviveCheckTime, Metrics: s.metrics,
 	})
-	s.directory = newDirectory(s.domain.Fleet.Nodes, s.domain.Fleet.Holds, s.domain.Fleet.Drains, s.registry)
-	s.registry.Listen(s.directory.evicted.hear)
+	s.directory = newDirectory(s.domain.Fleet.Nodes, s.domain.Fleet.Holds, s.registry)
 	evictor := &registry.Evictor{Registry: s.registry}
 	s.parts = append(s.parts,
 		part{"registry", s.registry.Run},
@@ -164,7 +165,24 @@ func (s *Server) buildFleet(stores stores) (*netguard.Policy, error) {
 		s.parts = append(s.parts, part{"survey of node entries", func(ctx context.Context) error { return s.member.AsLeader(ctx, survey.Run) }})
 	}
 	s.domain.Fleet.Listen(s.profileChanged)
+	s.keepHistory()
 	return policy, nil
+}
+
+// keepHistory makes what remembers: events, refusals, and drains until their instances have left.
+func (s *Server) keepHistory() {
+	s.history, s.refusals = history.New(history.Options{DB: s.domain.DB}), fleet.NewRefusals(nil)
+	events := newChronicler(s.history, time.Now)
+	s.registry.Listen(events.hear)
+	s.registry.ListenConflicts(events.conflict)
+	s.refusals.Listen(events.refused)
+	drains := newDrainKeeper(s.domain.Fleet.Drains, s.registry.View, time.Now)
+	s.registry.Listen(drains.hear)
+	s.parts = append(s.parts,
+		part{"history", s.history.Run},
+		part{"history of instances", func(ctx context.Context) error { return s.member.AsLeader(ctx, events.lead) }},
+		part{"drains", func(ctx context.Context) error { return s.member.AsLeader(ctx, drains.Run) }},
+	)
 }
 
 // enabledNames are the nodes that may have an entry in Redis: a disabled one's was deleted.
@@ -247,18 +265,22 @@ func (s *Server) mountAPIs() error {
 	if _, err := nodeapi.Mount(s.shell, nodeapi.Options{
 		Nodes: f.Nodes, Groups: f.Groups, Registry: s.registry, Prober: s.prober, Survival: s.survival, Sessions: a.Sessions,
 		Delegates: a.Delegates, Logs: callerLogs{s.caller}, Audit: a.Audit, Hook: s.hook,
-		Instance:  func(k registry.Key) (registry.Instance, bool) { return s.registry.View().Instance(k) },
+		Instance: func(k registry.Key) (registry.Instance, bool) { return s.registry.View().Instance(k) },
+		Count:    func(node string) int { return len(s.registry.View().Node(node)) },
+		Refusals: s.refusals, History: s.history,
 		Heartbeat: s.c.CloudServer.HeartbeatTime, Logger: s.log, Metrics: s.metrics,
 	}); err != nil {
 		return err
 	}
 	restapi.Mount(s.shell, restapi.Options{
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Menus: a.Menus, Registry: s.registry, Audit: a.Audit,
+		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history,
 	})
 	if err := console.Mount(s.shell, console.Options{
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller, Pages: s.caller,
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
-		Listen: f.Listen, Done: s.closing, Loads: s.loads, Traces: s.proxy,
+		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history,
+		Listen: f.Listen, Done: s.closing,
 	}); err != nil {
 		return err
 	}
@@ -292,10 +314,6 @@ func (s *Server) buildProxy(dial dialer) error {
 		return err
 	}
 	s.caller = s.proxy.Caller()
-	s.loads = &loads{
-		open: s.proxy, drains: s.domain.Fleet.Drains, view: s.registry.View, member: s.member, bus: s.bus, now: time.Now,
-	}
-	s.parts = append(s.parts, part{"requests in flight", s.loads.Run})
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
 )
@@ -34,6 +35,43 @@ type Groups interface {
 	Create(ctx context.Context, in fleet.NewGroup) (fleet.Group, error)
 	Update(ctx context.Context, code string, p fleet.GroupPatch) (fleet.Group, error)
 	Delete(ctx context.Context, code, by string) error
+	// Chain returns from memory the ids of a group and of all above it, which rights are asked for with (D21).
+	Chain(id int64) []int64
+}
+
+// Tokens rotate access tokens.
+type Tokens interface {
+	RotateToken(ctx context.Context, name, by string) (string, error)
+	// EndGrace refuses the old token at once. fault.NotFound if none is accepted any more.
+	EndGrace(ctx context.Context, name, by string) error
+	Grace(name string) (fleet.Grace, bool)
+	TokenAge(name, digest string) fleet.TokenAge
+}
+
+// Drains take instances out of routing until they have left.
+type Drains interface {
+	// Start returns the drain; one that is there already stays as it is.
+	Start(ctx context.Context, d fleet.Drain) (fleet.Drain, error)
+	// End calls a drain off. fault.NotFound if there is none.
+	End(ctx context.Context, node, instance, by string) error
+	Draining(node, instance string) (fleet.Drain, bool)
+}
+
+// Loads tell what instances work on.
+type Loads interface {
+	// InFlight sums over all replicas what the locations of an instance work on.
+	InFlight(node string, locations []string) fleet.InFlight
+}
+
+// Refusals are nodes whose beats are refused, from memory.
+type Refusals interface {
+	Of(node string) []fleet.Refusal
+}
+
+// History is what happened to nodes; Record never blocks.
+type History interface {
+	Record(e history.Event)
+	List(ctx context.Context, f history.Filter) ([]history.Event, int, error)
 }
 
 // Holds keep locations out of routing.
@@ -94,6 +132,11 @@ type Options struct {
 	Menus    Menus
 	Registry Registry
 	Audit    Recorder
+	Tokens   Tokens
+	Drains   Drains
+	Refusals Refusals
+	Loads    Loads
+	History  History
 }
 
 // Root is the path that everything here is below.

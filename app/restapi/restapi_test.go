@@ -155,6 +155,21 @@ func (r groupRepo) ByCode(_ context.Context, code string) (fleet.Group, error) {
 func (r groupRepo) List(context.Context) ([]fleet.Group, error) { return sorted(r.groups), r.broken }
 func (r groupRepo) idOf(code string) int64                      { return r.groups[code].ID }
 
+// Chain is the group and those above it.
+func (r groupRepo) Chain(id int64) (chain []int64) {
+	for id != 0 {
+		chain = append(chain, id)
+		parent := int64(0)
+		for _, g := range r.groups {
+			if g.ID == id {
+				parent = g.ParentID
+			}
+		}
+		id = parent
+	}
+	return chain
+}
+
 func (r groupRepo) Create(_ context.Context, in fleet.NewGroup) (fleet.Group, error) {
 	return add(r.world, r.groups, in.Code, fleet.Group{ID: int64(len(r.groups) + 1), Code: in.Code, Name: in.Name, ParentID: r.idOf(in.Parent), Remark: in.Remark})
 }
