@@ -74,6 +74,7 @@ type Server struct {
 	directory *directory
 	proxy     *proxy.Proxy
 	caller    *proxy.Caller
+	loads     *loads
 	models    *modelCache
 	shell     *web.Shell
 	handler   http.Handler
@@ -147,7 +148,8 @@ func (s *Server) buildFleet(stores stores) (*netguard.Policy, error) {
 		Registry: s.registry, Names: s.nodeNames, Probe: s.prober, Member: s.member,
 		Interval: s.c.CloudServer.NodeSurviveCheckTime, Metrics: s.metrics,
 	})
-	s.directory = newDirectory(s.domain.Fleet.Nodes, s.domain.Fleet.Holds, s.registry)
+	s.directory = newDirectory(s.domain.Fleet.Nodes, s.domain.Fleet.Holds, s.domain.Fleet.Drains, s.registry)
+	s.registry.Listen(s.directory.evicted.hear)
 	evictor := &registry.Evictor{Registry: s.registry}
 	s.parts = append(s.parts,
 		part{"registry", s.registry.Run},
@@ -274,12 +276,12 @@ func (s *Server) mountAPIs() error {
 	}
 	restapi.Mount(s.shell, restapi.Options{
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Menus: a.Menus, Registry: s.registry, Audit: a.Audit,
-		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history,
+		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads,
 	})
 	if err := console.Mount(s.shell, console.Options{
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller, Pages: s.caller,
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
-		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history,
+		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads, Traces: s.proxy,
 		Listen: f.Listen, Done: s.closing,
 	}); err != nil {
 		return err
@@ -314,6 +316,10 @@ func (s *Server) buildProxy(dial dialer) error {
 		return err
 	}
 	s.caller = s.proxy.Caller()
+	s.loads = &loads{
+		open: s.proxy, drains: s.domain.Fleet.Drains, view: s.registry.View, member: s.member, bus: s.bus, now: time.Now,
+	}
+	s.parts = append(s.parts, part{"requests in flight", s.loads.Run})
 	return nil
 }
 
