@@ -2,19 +2,26 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
 
-// pulse notices when this machine has no time for its processes: then probes fail although nothing is wrong.
+// pulse notices when this machine has no time for its processes: then probes fail although nothing is wrong, and answers are late
+// whoever gives them.
 type pulse struct {
-	mu    sync.Mutex
-	late  []time.Time
-	worst time.Duration
+	mu   sync.Mutex
+	late []lateness
+}
+
+type lateness struct {
+	at time.Time
+	by time.Duration
 }
 
 const (
-	pulseEvery = 100 * time.Millisecond
+	pulseEvery = 50 * time.Millisecond
+	pulseNoted = 5 * time.Millisecond
 	pulseLate  = 300 * time.Millisecond
 )
 
@@ -28,22 +35,39 @@ func (p *pulse) run(ctx context.Context) {
 		case <-ticker.C:
 		}
 		now := time.Now()
-		if lag := now.Sub(last) - pulseEvery; lag > pulseLate {
-			p.mu.Lock()
-			p.late = append(p.late, now)
-			p.worst = max(p.worst, lag)
-			p.mu.Unlock()
-		}
+		p.note(now, now.Sub(last)-pulseEvery)
 		last = now
 	}
 }
 
-// starved reports whether a pulse was late within the ten seconds before or the two after a moment.
-func (p *pulse) starved(at time.Time) bool {
+func (p *pulse) note(at time.Time, by time.Duration) {
+	if by < pulseNoted {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.late {
-		if d := at.Sub(l); d > -2*time.Second && d < 10*time.Second {
+	p.late = append(p.late, lateness{at, by})
+}
+
+// starved reports whether the machine had no time for long within the ten seconds before or the two after a moment.
+func (p *pulse) starved(at time.Time) bool {
+	return p.any(at.Add(-10*time.Second), at.Add(2*time.Second), pulseLate)
+}
+
+// steady reports whether the machine had time all along.
+func (p *pulse) steady(from, to time.Time) bool {
+	return !p.any(from.Add(-pulseEvery), to.Add(2*pulseEvery), pulseNoted)
+}
+
+func (p *pulse) any(from, to time.Time, least time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first, _ := slices.BinarySearchFunc(p.late, from, func(l lateness, t time.Time) int { return l.at.Compare(t) })
+	for _, l := range p.late[first:] {
+		if l.at.Add(-l.by).After(to) {
+			return false
+		}
+		if l.by >= least {
 			return true
 		}
 	}
@@ -53,5 +77,11 @@ func (p *pulse) starved(at time.Time) bool {
 func (p *pulse) state() (late int, worst time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.late), p.worst
+	for _, l := range p.late {
+		if l.by >= pulseLate {
+			late++
+		}
+		worst = max(worst, l.by)
+	}
+	return late, worst
 }

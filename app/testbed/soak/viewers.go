@@ -27,7 +27,8 @@ type viewers struct {
 	client  *http.Client // with the cookie of one login, as tabs of one browser
 
 	mu       sync.Mutex
-	took     []time.Duration
+	took     []time.Duration // of fragments
+	asked    []time.Time     // when, of each
 	bytes    int64
 	messages int
 	failed   map[string]int
@@ -212,7 +213,7 @@ func (v *viewers) refresh(ctx context.Context, page string, regions []region, to
 					v.fail(fmt.Sprintf("a fragment answered %d", status))
 				default:
 					v.mu.Lock()
-					v.took = append(v.took, took)
+					v.took, v.asked = append(v.took, took), append(v.asked, time.Now().Add(-took))
 					v.mu.Unlock()
 				}
 			}
@@ -289,7 +290,7 @@ func (v *viewers) fail(why string) {
 func (v *viewers) reset() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.took, v.bytes, v.messages, v.started = nil, 0, 0, time.Now()
+	v.took, v.asked, v.bytes, v.messages, v.started = nil, nil, 0, 0, time.Now()
 }
 
 func (v *viewers) summary() string {
@@ -297,4 +298,23 @@ func (v *viewers) summary() string {
 	defer v.mu.Unlock()
 	return fmt.Sprintf("consoles: %d messages, %d fragments, %.1f KiB each on average; p50 %s, p95 %s, p99 %s; failed: %s", v.messages, len(v.took),
 		float64(v.bytes)/1024/float64(max(len(v.took), 1)), millis(percentile(v.took, 0.5)), millis(percentile(v.took, 0.95)), millis(percentile(v.took, 0.99)), counted(v.failed))
+}
+
+// drained reads an answer to its end and counts.
+func drained(res *http.Response) (int, error) {
+	n, err := io.Copy(io.Discard, res.Body)
+	return int(n), err
+}
+
+// undisturbed are the fragments during which the machine had time.
+func (v *viewers) undisturbed(p *pulse) []time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var out []time.Duration
+	for i, took := range v.took {
+		if p.steady(v.asked[i], v.asked[i].Add(took)) {
+			out = append(out, took)
+		}
+	}
+	return out
 }
