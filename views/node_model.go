@@ -17,7 +17,8 @@ type NodeRow struct {
 	Versions         []VersionCount
 	Beat             time.Time // newest heartbeat of its instances; zero: none
 	Enabled          bool
-	HasLog           bool // an instance is registered and has told its version
+	HasLog           bool     // an instance is registered and has told its version
+	Addresses        []string // of its instances, the first few
 	// Can answers for a viewer whose rights end at some groups what he may do with this node; nil: whatever he may do at all.
 	Can func(code string) bool
 }
@@ -83,6 +84,18 @@ type NodeGroup struct {
 	Count      map[StateKind]int
 	Rows       []NodeRow
 	Flat       bool
+	Shut       bool   // collapsed: only its heading is shown
+	FoldPath   string // of the list with the group collapsed, or opened again
+}
+
+// Attention is how many of its nodes are neither up nor expected to be away.
+func (g NodeGroup) Attention() (n int) {
+	for s, count := range g.Count {
+		if s != StateUp && !s.Dim() {
+			n += count
+		}
+	}
+	return n
 }
 
 // summary lists the group's states worst first, as "1 unreachable, 3 reachable".
@@ -129,6 +142,12 @@ type NodeList struct {
 	Side      GroupSide
 	Said      string
 	Server    string // address of this server for snippets
+	Flat      bool   // worst first over all groups
+	Cards     bool
+	Places    []GroupOption // where selected nodes may be moved to
+	MustPlace bool          // not out of all groups
+	Hidden    bool          // there are nodes, and none is the viewer's
+	First     FirstRun
 	// Swapped: this is the answer to a fragment request, so that parts outside its target travel along.
 	Swapped bool
 }
@@ -184,3 +203,30 @@ type GroupItem struct {
 	Attention  int // of them neither up, nor disabled, nor never seen
 	Worst      StateKind
 }
+
+// FirstRun is what the page of an empty installation shows beside the form.
+type FirstRun struct {
+	Fields
+	Name, Group string
+	Account     string // who looks
+	Groups      []GroupOption
+	MustPlace   bool
+	Strangers   []Stranger
+}
+
+// Stranger is a process that reports under a name that no node has.
+type Stranger struct {
+	Name, Address string
+	Since         time.Time
+}
+
+// BulkResult says how an action on several nodes went, one by one.
+type BulkResult struct {
+	Action string // "enable", "disable", "hold", "drain", "move"
+	Done   []string
+	Failed []BulkFailure
+	Back   string
+}
+
+// BulkFailure is a node that an action failed for.
+type BulkFailure struct{ Node, Message string }

@@ -14,16 +14,24 @@ type NodeQuery struct {
 	Groups   []string // codes; "-" means none
 	Versions []string
 	Enabled  string // "1", "0" or empty
-	Flat     bool   // worst first over all groups
+	Order    string // OrderWorst, OrderGroup or empty: as the viewer is used to
 	Page     int
 	Size     int
 }
+
+// The orders of the node list.
+const (
+	OrderWorst = "worst" // over all groups
+	OrderGroup = "group" // by group, the worst first in each, and the group of the worst first
+)
 
 // ParseNodeQuery reads the filter; what it does not understand it leaves out.
 func ParseNodeQuery(v url.Values) NodeQuery {
 	q := NodeQuery{
 		Text: strings.TrimSpace(v.Get("q")), States: few(v["state"]), Groups: few(v["group"]), Versions: few(v["version"]),
-		Flat: v.Get("order") == "worst",
+	}
+	if o := v.Get("order"); o == OrderWorst || o == OrderGroup {
+		q.Order = o
 	}
 	if e := v.Get("enabled"); e == "1" || e == "0" {
 		q.Enabled = e
@@ -55,9 +63,7 @@ func (q NodeQuery) Path() string {
 	set("q", q.Text)
 	set("enabled", q.Enabled)
 	v["state"], v["group"], v["version"] = q.States, q.Groups, q.Versions
-	if q.Flat {
-		v.Set("order", "worst")
-	}
+	set("order", q.Order)
 	if q.Page > 1 {
 		v.Set("page", strconv.Itoa(q.Page))
 	}
@@ -115,7 +121,7 @@ func (q NodeQuery) Has(kind, value string) bool {
 }
 
 // Reset returns the list without any filter, in the same order.
-func (q NodeQuery) Reset() NodeQuery { return NodeQuery{Flat: q.Flat, Size: q.Size} }
+func (q NodeQuery) Reset() NodeQuery { return NodeQuery{Order: q.Order, Size: q.Size} }
 
 // At returns the same list at another page; size 0 keeps it.
 func (q NodeQuery) At(page, size int) NodeQuery {
@@ -126,8 +132,29 @@ func (q NodeQuery) At(page, size int) NodeQuery {
 	return q
 }
 
-// In returns the list in the other order.
-func (q NodeQuery) In(flat bool) NodeQuery {
-	q.Flat, q.Page = flat, 0
+// In returns the list in another order.
+func (q NodeQuery) In(order string) NodeQuery {
+	q.Order, q.Page = order, 0
 	return q
+}
+
+// Without returns the list without the text that was searched for.
+func (q NodeQuery) Without() NodeQuery {
+	q.Text, q.Page = "", 0
+	return q
+}
+
+// With returns the path of the list with one more parameter, which is remembered and no part of the filter.
+func (q NodeQuery) With(key, value string) string {
+	path, sep := q.Path(), "?"
+	if strings.Contains(path, "?") {
+		sep = "&"
+	}
+	return path + sep + url.Values{key: {value}}.Encode()
+}
+
+// File is the path of the list as a file.
+func (q NodeQuery) File() string {
+	q.Page, q.Size = 0, 0
+	return "/console/nodes.csv" + strings.TrimPrefix(q.Path(), "/console/nodes")
 }

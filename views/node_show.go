@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 	"strconv"
+	"strings"
 )
 
 // shownStates are the states that can occur without measurements of reachability, in the order of the counts.
@@ -97,3 +98,36 @@ func (in LogInstance) label(ctx context.Context) string {
 	}
 	return label
 }
+
+// mayBulk reports whether the viewer may do anything with several nodes at once.
+func mayBulk(ctx context.Context) bool {
+	return May(ctx, "CloudNode@EDIT") || May(ctx, "cloud_node_manager_permission")
+}
+
+// columns is how many the table by group has.
+func columns(ctx context.Context) int {
+	if mayBulk(ctx) {
+		return 7
+	}
+	return 6
+}
+
+func orNone(group string) string {
+	if group == "" {
+		return "-"
+	}
+	return group
+}
+
+// selectable reports whether the viewer may do anything with this very node.
+func (r NodeRow) selectable(ctx context.Context) bool {
+	return r.May(ctx, "CloudNode@EDIT") || r.May(ctx, "cloud_node_manager_permission")
+}
+
+// sum says how an action on several nodes went: "3 of 4 nodes disabled".
+func (m BulkResult) sum(ctx context.Context) string {
+	total := len(m.Done) + len(m.Failed)
+	return T(ctx, "bulk.sum."+m.Action, "count", total, "done", Num(len(m.Done)), "total", Num(total))
+}
+
+func joined(names []string) string { return strings.Join(names, ", ") }

@@ -33,3 +33,6 @@ func (k StateKind) Key() string { return "state." + string(k) }
 
 // Dim reports whether a row of that state is drawn in grey: nothing is expected of it.
 func (k StateKind) Dim() bool { return k == StateDisabled || k == StateNever }
+
+// States are all of them, the worst first.
+func States() []StateKind { return stateOrder }

@@ -70,7 +70,7 @@ func TestPagedShowsTheLastPagePastTheEnd(t *testing.T) { // U14
 }
 
 func TestNodeQueryComesBackFromItsAddress(t *testing.T) { // U11
-	q := views.NodeQuery{Text: "a&b", States: []string{"off", "held"}, Groups: []string{"-"}, Versions: []string{"2.3.0"}, Enabled: "1", Flat: true, Page: 3, Size: 100}
+	q := views.NodeQuery{Text: "a&b", States: []string{"off", "held"}, Groups: []string{"-"}, Versions: []string{"2.3.0"}, Enabled: "1", Order: views.OrderWorst, Page: 3, Size: 100}
 	path := q.Path()
 	if got := parsePath(t, path); got.Path() != path {
 		t.Errorf("%s reads as %+v, whose address is %s", path, got, got.Path())

@@ -56,6 +56,7 @@ type world struct {
 	log       map[string][]wire.LogLine // by location
 	logCalls  []proxy.LogCall
 	logErr    error
+	failLog   map[string]error // by location
 	users     []access.User
 	roles     []access.Role
 	menus     []access.Menu
@@ -65,6 +66,7 @@ type world struct {
 	changed   []func(kind, id string)
 	fail      error // what writes answer
 	done      chan struct{}
+	deep      *deepWorld // drains, tokens, history and the like; nil: the console has none of them
 }
 
 func newWorld() *world {
@@ -94,7 +96,7 @@ func (w *world) node(n fleet.Node) {
 }
 
 func (w *world) group(code, name, parent string) {
-	g := fleet.Group{ID: int64(len(w.groups) + 1), Code: code, Name: name}
+	g := fleet.Group{ID: int64(len(w.groups) + 1), Code: code, Name: name, Parent: parent}
 	for _, p := range w.groups {
 		if p.Code == parent {
 			g.ParentID = p.ID
@@ -320,9 +322,14 @@ func (f fakeRegistry) Listen(l func([]registry.Change)) { f.listeners = append(f
 type fakeCaller struct{ *world }
 
 func (f fakeCaller) Log(_ context.Context, c proxy.LogCall) ([]wire.LogLine, error) {
+	f.mu.Lock() // instances are asked side by side
+	defer f.mu.Unlock()
 	f.logCalls = append(f.logCalls, c)
 	if f.logErr != nil {
 		return nil, f.logErr
+	}
+	if err := f.failLog[c.Location]; err != nil {
+		return nil, err
 	}
 	all := f.log[c.Location]
 	if c.Offset == nil {
@@ -515,11 +522,15 @@ func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Mount(shell, Options{
+	options := Options{
 		Nodes: fakeNodes{w}, Groups: fakeGroups{w}, Holds: fakeHolds{w}, Registry: fakeRegistry{w}, Caller: fakeCaller{w},
 		Users: fakeUsers{w}, Roles: fakeRoles{w}, Menus: fakeMenus{w}, Login: fakeLogin{w}, Sessions: fakeSessions{w}, Audit: fakeAudit{w},
 		Listen: func(f func(kind, id string)) { w.changed = append(w.changed, f) }, Done: w.done, Now: func() time.Time { return now },
-	})
+	}
+	if w.deep != nil {
+		w.deep.fill(&options)
+	}
+	err = Mount(shell, options)
 	if err != nil {
 		t.Fatal(err)
 	}

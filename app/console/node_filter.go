@@ -35,6 +35,7 @@ func (s nodeState) mentions(text string, tree *groupTree) bool {
 		hay = append(hay, i.Locations...)
 		if i.Node != nil {
 			hay = append(hay, i.Node.Version)
+			hay = append(hay, i.Node.Modules...) // the tags that a node gives itself
 		}
 	}
 	all := strings.ToLower(strings.Join(hay, "\n"))
@@ -65,8 +66,14 @@ func chips(states []nodeState, tree *groupTree, q views.NodeQuery) []views.Filte
 			Kind: kind, Name: name, Label: label, Count: n, On: q.Has(kind, value), Path: q.Toggled(kind, value).Path(),
 		})
 	}
-	for _, s := range q.States {
-		add("state", s, "", views.Sayf(views.StateKind(s).Key()), countState(states, s))
+	kinds := map[views.StateKind]int{}
+	for _, s := range states {
+		kinds[s.kind]++
+	}
+	for _, k := range views.States() {
+		if kinds[k] > 0 || q.Has("state", string(k)) {
+			add("state", string(k), "", views.Sayf(k.Key()), kinds[k])
+		}
 	}
 	for _, code := range tree.order() {
 		if groups[code] > 0 || q.Has("group", code) {
@@ -84,16 +91,6 @@ func chips(states []nodeState, tree *groupTree, q views.NodeQuery) []views.Filte
 		add("enabled", "0", "", views.Sayf("nodes.disabled"), len(states)-enabled)
 	}
 	return out
-}
-
-func countState(states []nodeState, kind string) int {
-	n := 0
-	for _, s := range states {
-		if string(s.kind) == kind {
-			n++
-		}
-	}
-	return n
 }
 
 // sortedVersions are those that run, most frequent first, and those that are filtered for but run nowhere.

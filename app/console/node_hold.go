@@ -26,16 +26,27 @@ func (p *pages) holdInstance(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := p.hold(c, name, in, text(c, "reason")); err != nil {
+		return err
+	}
+	return p.afterInstance(c, name, "held")
+}
+
+// hold keeps all addresses of an instance out of routing and records it.
+func (p *pages) hold(c *gin.Context, name string, in registry.Instance, reason string) error {
 	for _, l := range in.Locations {
+		if h, ok := p.Holds.Held(name, l); ok && h.Reason == reason {
+			continue
+		}
 		_, err := p.Holds.Set(c.Request.Context(), fleet.Hold{
-			Node: in.NodeName, Location: l, Reason: text(c, "reason"), Account: viewer(c).Account, Created: p.Now(),
+			Node: in.NodeName, Location: l, Reason: reason, Account: viewer(c).Account, Created: p.Now(),
 		})
 		if err := p.record(c, "instance.hold", name+" "+l, err); err != nil {
 			return err
 		}
-		p.tell(history.Event{Node: name, Instance: id, Location: l, Kind: history.Held, Reason: text(c, "reason"), Account: viewer(c).Account})
+		p.tell(history.Event{Node: name, Instance: in.ID, Location: l, Kind: history.Held, Reason: reason, Account: viewer(c).Account})
 	}
-	return p.afterInstance(c, name, "held")
+	return nil
 }
 
 // liftHold handles POST /console/nodes/:node/hold/lift.

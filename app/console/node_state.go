@@ -52,6 +52,9 @@ func (p *pages) orders() orders {
 	if p.Refusals != nil {
 		o.refused = map[string][]fleet.Refusal{}
 		for _, r := range p.Refusals.All() {
+			if r.Reason != fleet.WrongToken {
+				continue // that a node is disabled is said already
+			}
 			name := strings.ToUpper(r.Node)
 			o.refused[name] = append(o.refused[name], r)
 		}
@@ -301,8 +304,21 @@ func (s nodeState) row(groupName string, beat time.Time) views.NodeRow {
 	return views.NodeRow{
 		Name: s.node.Name, Display: s.node.Display, Group: s.node.Group, GroupName: groupName, State: s.kind,
 		Verdict: s.verdict(), Up: s.up, Total: len(s.instances), Versions: v, Beat: beat, Enabled: s.node.Enabled,
-		HasLog: len(v) > 0,
+		HasLog: len(v) > 0, Addresses: s.addresses(4),
 	}
+}
+
+// addresses are those of its instances, at most so many.
+func (s nodeState) addresses(most int) (out []string) {
+	for _, i := range s.instances {
+		for _, l := range i.Locations {
+			if len(out) == most {
+				return out
+			}
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // keys are the registry's names of the node's instances.
