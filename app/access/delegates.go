@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"strings"
 
 	"eruptcloud/app/fault"
@@ -19,9 +20,11 @@ type Delegates struct {
 }
 
 const (
-	delegatePrefix = "d1_" // names the form; no session token holds an underscore
+	delegatePrefix = "d2_" // names the form; no session token holds an underscore
 	// maxDelegate is what an HTTP header and erupt's columns take without trouble.
 	maxDelegate = 255
+	// longestNamed is the longest name of a node that its handles spell out; of a longer one they hold a hash.
+	longestNamed = 64
 )
 
 func newDelegates(key []byte) *Delegates {
@@ -37,35 +40,69 @@ func newDelegates(key []byte) *Delegates {
 }
 
 // Issue returns the handle of a session for a node: the same each time, so that nodes may cache what they learn by it.
-// It holds letters, digits, - and _ only. Case does not count in node.
+// It holds letters, digits, - and _ only.
 func (d *Delegates) Issue(sessionToken, node string) string {
-	node = strings.ToLower(node)
+	plain := make([]byte, 0, 128)
+	plain = append(append(append(plain, nodeMark(node)...), 0), sessionToken...)
 	// The nonce follows from what is sealed: equal nonces mean equal contents, which is the one case that gives nothing away.
 	mac := hmac.New(sha256.New, d.nonce)
-	_, _ = mac.Write([]byte(node + "\x00" + sessionToken)) // a hash never fails
+	_, _ = mac.Write(plain) // a hash never fails
 	nonce := mac.Sum(nil)[:d.seal.NonceSize()]
-	sealed := d.seal.Seal(nonce, nonce, []byte(sessionToken), []byte(node))
-	return delegatePrefix + base64.RawURLEncoding.EncodeToString(sealed)
+	return delegatePrefix + base64.RawURLEncoding.EncodeToString(d.seal.Seal(nonce, nonce, plain, nil))
 }
 
-// Open returns the session token in a handle. fault.Unauthenticated if the handle was not made here, or for another node.
-// Whether the session still lives is for Sessions to say.
+// nodeMark stands for a node in its handles.
+func nodeMark(node string) string {
+	if len(node) <= longestNamed {
+		return node
+	}
+	sum := sha256.Sum256([]byte(strings.ToLower(node)))
+	return hashMark + hex.EncodeToString(sum[:16])
+}
+
+// hashMark begins what is no name but a hash; names do not.
+const hashMark = "\x01"
+
+// Open returns the session token in a handle. fault.Unauthenticated if the handle was not made here, or for another node,
+// whose name is compared in lower case. Whether the session still lives is for Sessions to say.
 func (d *Delegates) Open(handle, node string) (sessionToken string, err error) {
 	wrong := fault.New(fault.Unauthenticated, "this token was not handed to node %s by this server", node)
+	mark, token, ok := d.unseal(handle)
+	made, asked := strings.ToLower(mark), strings.ToLower(nodeMark(node))
+	if !ok || made != asked {
+		return "", wrong
+	}
+	return token, nil
+}
+
+// Read returns the session token in a handle and the name of the node that it was made for, empty if that is too long to be
+// in it. fault.Unauthenticated if the handle was not made here.
+func (d *Delegates) Read(handle string) (sessionToken, node string, err error) {
+	mark, token, ok := d.unseal(handle)
+	if !ok {
+		return "", "", fault.New(fault.Unauthenticated, "the token does not stand for a session at any node")
+	}
+	if strings.HasPrefix(mark, hashMark) {
+		mark = ""
+	}
+	return token, mark, nil
+}
+
+func (d *Delegates) unseal(handle string) (mark, token string, ok bool) {
 	text, ok := strings.CutPrefix(handle, delegatePrefix)
 	if !ok || len(handle) > maxDelegate || strings.ContainsAny(text, "\r\n") { // which the decoder would skip
-		return "", wrong
+		return "", "", false
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(sealed) < d.seal.NonceSize() {
-		return "", wrong
+		return "", "", false
 	}
 	n := d.seal.NonceSize()
-	plain, err := d.seal.Open(nil, sealed[:n], sealed[n:], []byte(strings.ToLower(node)))
+	plain, err := d.seal.Open(nil, sealed[:n], sealed[n:], nil)
 	if err != nil {
-		return "", wrong
+		return "", "", false
 	}
-	return string(plain), nil
+	return strings.Cut(string(plain), "\x00")
 }
 
 // IsDelegate reports whether token has the form of a handle, as opposed to a session's own token.

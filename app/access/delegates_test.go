@@ -17,7 +17,7 @@ func TestDelegates(t *testing.T) {
 	d := delegates("0123456789abcdef0123456789abcdef")
 	session := strings.Repeat("a", 22)
 	handle := d.Issue(session, "order-service")
-	if !regexp.MustCompile(`^d1_[A-Za-z0-9_-]+$`).MatchString(handle) || len(handle) > 255 || !access.IsDelegate(handle) || access.IsDelegate(session) {
+	if !regexp.MustCompile(`^d2_[A-Za-z0-9_-]+$`).MatchString(handle) || len(handle) > 255 || !access.IsDelegate(handle) || access.IsDelegate(session) {
 		t.Errorf("handle %q: want header-safe characters, at most 255", handle)
 	}
 	if strings.Contains(handle, session) {
@@ -35,6 +35,16 @@ func TestDelegates(t *testing.T) {
 	if got, err := delegates("0123456789abcdef0123456789abcdef").Open(handle, "order-service"); err != nil || got != session {
 		t.Errorf("Open on another replica = %q, %v; want the session token", got, err)
 	}
+	if got, node, err := d.Read(handle); err != nil || got != session || node != "order-service" {
+		t.Errorf("Read = %q, %q, %v; want the session token and the node", got, node, err)
+	}
+	long := strings.Repeat("n", 255)
+	if got, node, err := d.Read(d.Issue(session, long)); err != nil || got != session || node != "" {
+		t.Errorf("Read of a handle for a long name = %q, %q, %v", got, node, err)
+	}
+	if got, err := d.Open(d.Issue(session, long), strings.ToUpper(long)); err != nil || got != session {
+		t.Errorf("Open of a handle for a long name = %q, %v", got, err)
+	}
 	flipped := []byte(handle)
 	flipped[len(flipped)-2] ^= 1
 	for name, c := range map[string]struct{ handle, node string }{
@@ -42,7 +52,7 @@ func TestDelegates(t *testing.T) {
 		"no node":                   {handle, ""},
 		"the session's own token":   {session, "order-service"},
 		"nothing":                   {"", "order-service"},
-		"only the prefix":           {"d1_", "order-service"},
+		"only the prefix":           {"d2_", "order-service"},
 		"changed":                   {string(flipped), "order-service"},
 		"cut":                       {handle[:len(handle)-4], "order-service"},
 		"with a newline":            {handle + "\n", "order-service"},
@@ -50,6 +60,9 @@ func TestDelegates(t *testing.T) {
 		"much too long":             {handle + strings.Repeat("A", 1<<20), "order-service"},
 		"of a server of other keys": {delegates("another key another key another ").Issue(session, "order-service"), "order-service"},
 	} {
+		if _, node, err := d.Read(c.handle); err == nil && node == c.node {
+			t.Errorf("%s was read as made for %q", name, node)
+		}
 		got, err := d.Open(c.handle, c.node)
 		wants(t, name, err, fault.Unauthenticated)
 		if got != "" {
@@ -67,13 +80,16 @@ func TestDelegatesWithoutAKeyEndWithTheProcess(t *testing.T) {
 func FuzzDelegatesOpen(f *testing.F) {
 	d := delegates("0123456789abcdef0123456789abcdef")
 	real := d.Issue("session", "node")
-	for _, s := range []string{real, real + "A", real[:20], "d1_", "d1_====", "", "d2_" + real[3:]} {
+	for _, s := range []string{real, real + "A", real[:20], "d2_", "d2_====", "", "d1_" + real[3:]} {
 		f.Add(s, "node")
 	}
 	f.Fuzz(func(t *testing.T, handle, node string) {
 		got, err := d.Open(handle, node)
 		if err == nil && (handle != real || got != "session" || !strings.EqualFold(node, "node")) {
 			t.Errorf("Open(%q, %q) = %q", handle, node, got)
+		}
+		if read, _, again := d.Read(handle); again == nil && (handle != real || read != "session") {
+			t.Errorf("Read(%q) = %q", handle, read)
 		}
 		if err != nil && !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("Open(%q, %q): %v", handle, node, err)

@@ -25,15 +25,18 @@ type delegation interface {
 	Issue(sessionToken, node string) string
 }
 
-// gate decides who may ask what of which node. It implements proxy.Gate.
+// gate decides who may ask what of which node. It implements proxy.Gate and proxy.Judge.
 type gate struct {
 	sessions  liveSessions
 	delegates delegation
 	models    *modelCache
+	// chain returns the ids of a node's group and of all above it, from memory (D21).
+	chain func(node string) []int64
 }
 
 // Admit implements proxy.Gate: the session first (401), then the code of the erupt, its parent or the template (403), then
-// the function's code, then that parent and drill source really lead to the erupt (erupt-wire 10.1).
+// the function's code, then that parent and drill source really lead to the erupt (erupt-wire 10.1). Each code has to be held
+// for the node's group (D21).
 func (g *gate) Admit(ctx context.Context, w proxy.Wish) (proxy.User, error) {
 	if w.Token == "" {
 		return proxy.User{}, proxy.Fail(proxy.Unauthenticated, "sign in first")
@@ -48,31 +51,59 @@ func (g *gate) Admit(ctx context.Context, w proxy.Wish) (proxy.User, error) {
 		Delegated: g.delegates.Issue(w.Token, w.Node),
 	}
 	if err := g.permit(ctx, &s, w, user); err != nil {
-		return proxy.User{}, err
+		return user, err
 	}
 	return user, nil
 }
 
-func (g *gate) permit(ctx context.Context, s *access.Session, w proxy.Wish, as proxy.User) error {
+// Required implements proxy.Judge.
+func (g *gate) Required(w proxy.Wish) string {
 	switch {
 	case w.Log:
-		return require(s, access.CodeNodeLog)
+		return access.CodeNodeLog
 	case w.Template != "":
-		return require(s, w.Template)
+		return w.Template
+	case w.Erupt == "":
+		return ""
+	}
+	full := pageOf(w)
+	if wanted := functionsOf(w); len(wanted) > 0 {
+		return full + "@" + string(wanted[0])
+	}
+	return full
+}
+
+// pageOf is the page, and its code, that opens an erupt.
+func pageOf(w proxy.Wish) string {
+	if w.Parent != "" {
+		return w.Node + "." + w.Parent
+	}
+	return w.Node + "." + w.Erupt
+}
+
+// asker is a session that asks something of a node in a group.
+type asker struct {
+	*access.Session
+	groups []int64 // that group and all above it
+}
+
+func (g *gate) permit(ctx context.Context, session *access.Session, w proxy.Wish, as proxy.User) error {
+	s := asker{session, g.chain(w.Node)}
+	switch {
+	case w.Log:
+		return s.require(access.CodeNodeLog)
+	case w.Template != "":
+		return s.require(w.Template)
 	case w.Attachment != "" && w.Erupt == "":
-		return requireAny(s, w.Node)
+		return s.requireAny(w.Node)
 	case w.Erupt == "":
 		return nil // only whether there is a session is asked
 	}
-	page := w.Erupt
-	if w.Parent != "" {
-		page = w.Parent
-	}
-	full := w.Node + "." + page
-	if err := require(s, full); err != nil {
+	full := pageOf(w)
+	if err := s.require(full); err != nil {
 		return err
 	}
-	if err := requireFunction(s, full, w); err != nil {
+	if err := s.requireFunction(full, w); err != nil {
 		return err
 	}
 	if w.Parent != "" && !strings.EqualFold(w.Parent, w.Erupt) {
@@ -86,7 +117,7 @@ func (g *gate) permit(ctx context.Context, s *access.Session, w proxy.Wish, as p
 	}
 	if w.DrillSource != "" {
 		source := w.Node + "." + w.DrillSource
-		if err := require(s, source); err != nil {
+		if err := s.require(source); err != nil {
 			return err
 		}
 		model, err := g.models.get(ctx, w.Node, w.DrillSource, as, func(m *buildmodel.Model) bool { return m.HasDrill(w.Drill, w.Erupt) })
@@ -100,45 +131,63 @@ func (g *gate) permit(ctx context.Context, s *access.Session, w proxy.Wish, as p
 	return nil
 }
 
-func require(s *access.Session, code string) error {
-	if s.Holds(code) {
+func (s asker) require(code string) error {
+	if s.HoldsIn(code, s.groups) {
 		return nil
 	}
-	return proxy.Fail(proxy.Forbidden, "this needs the permission %s", code)
+	return refusal(code, "this needs the permission %s", code)
+}
+
+// refusal is a refusal for want of a code.
+func refusal(code, format string, args ...any) error {
+	f := proxy.Fail(proxy.Forbidden, format, args...)
+	f.Required = code
+	return f
 }
 
 // requireAny lets a file of a node through to those who may open one of its pages: its address does not say which shows it.
-func requireAny(s *access.Session, node string) error {
+func (s asker) requireAny(node string) error {
 	if s.Admin {
 		return nil
 	}
 	prefix := strings.ToLower(node) + "."
 	for code := range s.Values {
-		if strings.HasPrefix(code, prefix) {
+		if strings.HasPrefix(code, prefix) && s.HoldsIn(code, s.groups) {
 			return nil
 		}
 	}
 	return proxy.Fail(proxy.Forbidden, "this needs a permission on a page of %s", node)
 }
 
-// requireFunction asks for the page's function code. A part that is reached through its page needs the page's right to
-// change for changes, and its right to look for reading.
-func requireFunction(s *access.Session, full string, w proxy.Wish) error {
-	wanted := []proxy.Function{w.Function}
+// functionsOf returns the functions of a page of which a wish needs one. A part that is reached through its page needs the
+// page's right to change for changes, and its right to look for reading.
+func functionsOf(w proxy.Wish) []proxy.Function {
 	switch {
 	case w.Function == proxy.None, w.Parent != "" && !w.Write:
 		return nil
 	case w.Function == proxy.ViewDetail:
-		wanted = []proxy.Function{proxy.ViewDetail, proxy.Edit}
+		return []proxy.Function{proxy.ViewDetail, proxy.Edit}
 	case w.Function == proxy.AddOrEdit, w.Parent != "":
-		wanted = []proxy.Function{proxy.Add, proxy.Edit}
+		return []proxy.Function{proxy.Add, proxy.Edit}
+	}
+	return []proxy.Function{w.Function}
+}
+
+// requireFunction asks for the page's function code, and where a change has none, for a page that is not for looking only.
+func (s asker) requireFunction(full string, w proxy.Wish) error {
+	wanted := functionsOf(w)
+	if len(wanted) == 0 {
+		if w.Write && !s.MayChangeIn(full, s.groups) {
+			return refusal(full, "you may look at %s, but change nothing there", full)
+		}
+		return nil
 	}
 	for _, f := range wanted {
-		if s.Holds(full + "@" + string(f)) {
+		if s.HoldsIn(full+"@"+string(f), s.groups) {
 			return nil
 		}
 	}
-	return proxy.Fail(proxy.Forbidden, "this needs the permission %s", full+"@"+string(wanted[0]))
+	return s.require(full + "@" + string(wanted[0]))
 }
 
 // failureOf turns an error of the domain into one of the proxy.
@@ -179,6 +228,10 @@ func (c *modelCache) get(ctx context.Context, node, erupt string, as proxy.User,
 	c.mu.Unlock()
 	if ok && c.now().Before(kept.until) && enough(kept.model) {
 		return kept.model, nil
+	}
+	if proxy.Dry(ctx) { // its refusal must not be the answer to somebody who waits for the same model in earnest
+		_, err := c.fetch(ctx, node, erupt, as)
+		return nil, err
 	}
 	v, err, _ := c.group.Do(key, func() (any, error) {
 		raw, err := c.fetch(ctx, node, erupt, as)

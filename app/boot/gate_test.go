@@ -2,6 +2,7 @@ package boot
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestGate(t *testing.T) { // A17, F18, erupt-wire 10.1
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			g := &gate{sessions: oneSession{tt.session}, delegates: plainDelegates{}}
+			g := &gate{sessions: oneSession{tt.session}, delegates: plainDelegates{}, chain: noGroups}
 			g.models = newModelCache(time.Minute, time.Now, func(context.Context, string, string, proxy.User) ([]byte, error) {
 				return []byte(orderModel), nil
 			})
@@ -87,6 +88,83 @@ func TestGate(t *testing.T) { // A17, F18, erupt-wire 10.1
 	}
 }
 
+func noGroups(string) []int64 { return nil }
+
+// D21: a code that is held for some groups opens the nodes of their trees, and one that is held for looking changes nothing.
+func TestGateByGroup(t *testing.T) {
+	s := access.Session{
+		Token: "s", Account: "lin", Values: map[string]access.Menu{
+			"n.order": {}, "n.order@edit": {}, "m.order": {}, "m.order@edit": {}, "n.delivery": {}, "report.html": {}, access.CodeNodeLog: {}, "n.looked": {},
+		},
+		Scopes: map[string][]int64{
+			"n.order": {1}, "n.order@edit": {1}, "m.order": {1}, "m.order@edit": {1}, "report.html": {1}, access.CodeNodeLog: {1}, "n.delivery": {2},
+		},
+		Writes: map[string][]int64{"n.looked": {}},
+	}
+	groups := map[string][]int64{"n": {7, 1}, "m": {2}, "lonely": nil}
+	tests := map[string]struct {
+		wish     proxy.Wish
+		required string // empty: admitted
+	}{
+		"a page of his group":                     {proxy.Wish{Node: "n", Erupt: "Order"}, ""},
+		"a page of another group":                 {proxy.Wish{Node: "m", Erupt: "Order"}, "m.Order"},
+		"a function of another group":             {proxy.Wish{Node: "m", Erupt: "Order", Function: proxy.Edit, Write: true}, "m.Order"},
+		"a function that he lacks":                {proxy.Wish{Node: "n", Erupt: "Order", Function: proxy.Delete, Write: true}, "n.Order@DELETE"},
+		"an operation in his group":               {proxy.Wish{Node: "n", Erupt: "Order", Write: true}, ""},
+		"an operation on a page to look at":       {proxy.Wish{Node: "n", Erupt: "Looked", Write: true}, "n.Looked"},
+		"a page to look at":                       {proxy.Wish{Node: "n", Erupt: "Looked"}, ""},
+		"an operation on a part of such a page":   {proxy.Wish{Node: "n", Erupt: "Item", Parent: "Looked", Write: true}, "n.Looked"},
+		"a drill from a page of another group":    {proxy.Wish{Node: "n", Erupt: "Order", DrillSource: "Delivery", Drill: "d1"}, "n.Delivery"},
+		"a template of his group":                 {proxy.Wish{Node: "n", Template: "report.html"}, ""},
+		"a template of another group":             {proxy.Wish{Node: "m", Template: "report.html"}, "report.html"},
+		"a template of a node without group":      {proxy.Wish{Node: "lonely", Template: "report.html"}, "report.html"},
+		"the log in his group":                    {proxy.Wish{Node: "n", Log: true}, ""},
+		"the log in another group":                {proxy.Wish{Node: "m", Log: true}, access.CodeNodeLog},
+		"the log of a node that does not exist":   {proxy.Wish{Node: "ghost", Log: true}, access.CodeNodeLog},
+		"a file in his group":                     {proxy.Wish{Node: "n", Attachment: "/a.png"}, ""},
+		"a file in another group":                 {proxy.Wish{Node: "m", Attachment: "/a.png"}, "-"},
+		"whether there is a session at all":       {proxy.Wish{Node: "m"}, ""},
+		"a page of no node, in no group, refused": {proxy.Wish{Node: "ghost", Erupt: "Order"}, "ghost.Order"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := &gate{sessions: oneSession{s}, delegates: plainDelegates{}, chain: func(node string) []int64 { return groups[node] }}
+			g.models = newModelCache(time.Minute, time.Now, func(context.Context, string, string, proxy.User) ([]byte, error) { return []byte(orderModel), nil })
+			tt.wish.Token = "s"
+			user, err := g.Admit(t.Context(), tt.wish)
+			var f *proxy.Failure
+			got := ""
+			if errors.As(err, &f) {
+				if got = f.Required; got == "" {
+					got = "-"
+				}
+			}
+			if got != tt.required || tt.required != "" && proxy.KindOf(err) != proxy.Forbidden {
+				t.Errorf("Admit = %v for want of %q, want %q", err, got, tt.required)
+			}
+			if user.Account != "lin" {
+				t.Errorf("the answer says that %q asked", user.Account)
+			}
+		})
+	}
+}
+
+func TestGateNamesItsRule(t *testing.T) { // D11
+	for want, w := range map[string]proxy.Wish{
+		"":                 {Node: "n"},
+		"n.Order":          {Node: "n", Erupt: "Order", Write: true},
+		"n.Order@DELETE":   {Node: "n", Erupt: "Order", Function: proxy.Delete},
+		"n.Order@ADD":      {Node: "n", Erupt: "Item", Parent: "Order", Function: proxy.Delete, Write: true},
+		"report.html":      {Node: "n", Template: "report.html"},
+		access.CodeNodeLog: {Node: "n", Log: true},
+		"n.O2@VIEW_DETAIL": {Node: "n", Erupt: "O2", Function: proxy.ViewDetail},
+	} {
+		if got := new(gate).Required(w); got != want {
+			t.Errorf("Required(%+v) = %q, want %q", w, got, want)
+		}
+	}
+}
+
 func TestModelCacheAsksAgainOnAMiss(t *testing.T) {
 	now, asked := time.Now(), 0
 	answers := []string{`{"eruptModel":{"eruptName":"Order","eruptJson":{},"eruptFieldModels":[]}}`, orderModel}
@@ -94,7 +172,7 @@ func TestModelCacheAsksAgainOnAMiss(t *testing.T) {
 		asked++
 		return []byte(answers[min(asked, len(answers))-1]), nil
 	})
-	g := &gate{sessions: oneSession{access.Session{Token: "s", Admin: true}}, delegates: plainDelegates{}, models: c}
+	g := &gate{sessions: oneSession{access.Session{Token: "s", Admin: true}}, delegates: plainDelegates{}, models: c, chain: noGroups}
 	wish := proxy.Wish{Token: "s", Node: "n", Erupt: "Item", Parent: "Order"}
 	if _, err := g.Admit(t.Context(), wish); proxy.KindOf(err) != proxy.Forbidden || asked != 1 {
 		t.Fatalf("first: %v after %d questions", err, asked)

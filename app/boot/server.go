@@ -300,12 +300,12 @@ func (s *Server) buildProxy(dial dialer) error {
 		return s.caller.Model(ctx, node, erupt, as)
 	})
 	local := eruptapi.New(eruptapi.Options{
-		Login: a.Login, Sessions: a.Sessions, Users: a.Users, OpenDelegate: a.Delegates.Open, NodeNames: s.cachedNames,
+		Login: a.Login, Sessions: a.Sessions, Users: a.Users, OpenDelegate: a.Delegates.Read, Chain: s.domain.groupsOfAny,
 		TransferEncrypt: s.c.Login.PwdTransferEncrypt, Version: s.version, Fail: s.shell.Fail,
 	})
 	var err error
 	s.proxy, err = proxy.New(proxy.Options{
-		Directory: s.directory, Gate: &gate{sessions: a.Sessions, delegates: a.Delegates, models: s.models},
+		Directory: s.directory, Gate: &gate{sessions: a.Sessions, delegates: a.Delegates, models: s.models, chain: s.domain.groupsOf},
 		Recorder: &recorder{a.Audit}, Local: local, Fail: s.shell.Fail, Dial: dial,
 		ConnectTimeout: s.c.Proxy.ConnectTimeout, RequestTimeout: s.c.CloudServer.NodeRequestTimeout, MaxUpload: s.c.Proxy.MaxUpload,
 		HeaderPolicy: s.c.Proxy.HeaderPolicy, ExtraHeaders: s.c.Proxy.ExtraHeaders,
@@ -325,17 +325,6 @@ func (s *Server) buildProxy(dial dialer) error {
 
 // dialer opens connections to nodes, within the address policy.
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
-
-// cachedNames are the profiles' names, from memory.
-func (s *Server) cachedNames() []string {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	names, err := s.nodeNames(ctx)
-	if err != nil {
-		return nil
-	}
-	return names
-}
 
 // externalOrigin is how the browser sees the server.
 func externalOrigin(r *http.Request) (scheme, host string) {

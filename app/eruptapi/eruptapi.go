@@ -52,9 +52,11 @@ type Options struct {
 	Digest   DigestLogin
 	Sessions Sessions
 	Users    Users
-	// OpenDelegate returns the session token in a handle made for node; NodeNames lists the nodes that handles are made for.
-	OpenDelegate func(handle, node string) (string, error)
-	NodeNames    func() []string
+	// OpenDelegate returns the session token in a handle and the node that it was made for (access.Delegates.Read).
+	OpenDelegate func(handle string) (sessionToken, node string, err error)
+	// Chain returns from memory the ids of the group of a node and of all above it; the case of its name does not count. Not
+	// known: there is no such node.
+	Chain func(node string) (groups []int64, known bool)
 	// Pages maps menu values of the server's own pages to paths of the console; nil: Pages.
 	Pages map[string]string
 	// TransferEncrypt tells clients to encode passwords, as Login.DecodeTransfer undoes it.
@@ -71,10 +73,9 @@ type handler func(http.ResponseWriter, *http.Request) error
 
 // API is the handler.
 type API struct {
-	o       Options
-	routes  map[string]map[string]handler // path → method → handler
-	logins  *web.Limiter
-	handles *handles
+	o      Options
+	routes map[string]map[string]handler // path → method → handler
+	logins *web.Limiter
 }
 
 // New returns the handler for what the proxy leaves to the server.
@@ -88,7 +89,7 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &API{o: o, logins: web.NewLimiter(5, 30, 20_000, o.Now), handles: newHandles(o.OpenDelegate, o.NodeNames)}
+	a := &API{o: o, logins: web.NewLimiter(5, 30, 20_000, o.Now)}
 	a.routes = map[string]map[string]handler{
 		"version":    {http.MethodGet: a.version},
 		"erupt-app":  {http.MethodGet: a.app},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -34,7 +33,6 @@ type people struct {
 	refuse    error
 	changed   []string
 	loggedOut []string
-	opened    int // tries to open a handle
 	log       bytes.Buffer
 	handler   http.Handler
 }
@@ -112,14 +110,20 @@ func (p *people) ChangePassword(ctx context.Context, account, old, new string) e
 	return nil
 }
 
-// open takes handles of the form d1_NODE_TOKEN.
-func (p *people) open(handle, node string) (string, error) {
-	p.opened++
-	token, ok := strings.CutPrefix(handle, "d1_"+node+"_")
-	if !ok {
-		return "", errors.New("another node's")
+// open takes handles of the form d2_NODE_TOKEN.
+func (p *people) open(handle string) (token, node string, err error) {
+	rest, ok := strings.CutPrefix(handle, "d2_")
+	node, token, named := strings.Cut(rest, "_")
+	if !ok || !named {
+		return "", "", fault.New(fault.Unauthenticated, "not a handle")
 	}
-	return token, nil
+	return token, node, nil
+}
+
+// chain knows shop in group 1, which lies below 10, orders in group 2 and lonely in none.
+func chain(node string) ([]int64, bool) {
+	groups, ok := map[string][]int64{"shop": {1, 10}, "orders": {2}, "lonely": nil}[strings.ToLower(node)]
+	return groups, ok
 }
 
 func newPeople(t *testing.T, change ...func(*eruptapi.Options)) *people {
@@ -138,7 +142,7 @@ func newPeople(t *testing.T, change ...func(*eruptapi.Options)) *people {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := eruptapi.Options{Login: p, Sessions: p, Users: p, OpenDelegate: p.open, NodeNames: func() []string { return []string{"orders", "shop"} },
+	o := eruptapi.Options{Login: p, Sessions: p, Users: p, OpenDelegate: p.open, Chain: chain,
 		TransferEncrypt: true, Version: "1.2.3", Zone: time.FixedZone("", 8*3600), Fail: shell.Fail, Now: func() time.Time { return time.Unix(0, 0) }}
 	for _, c := range change {
 		c(&o)
@@ -271,8 +275,8 @@ func TestAmbiguousLoginsAreRefused(t *testing.T) {
 func TestSessionEndpointsNeedASession(t *testing.T) {
 	p := newPeople(t)
 	for _, target := range []string{"userinfo", "menu", "logout", "erupt-permission/x"} {
-		for _, token := range []string{"", "gone", "d1_shop_lin-token"} {
-			if token == "d1_shop_lin-token" && target == "erupt-permission/x" {
+		for _, token := range []string{"", "gone", "d2_shop_lin-token"} {
+			if token == "d2_shop_lin-token" && target == "erupt-permission/x" {
 				continue // the one that nodes may call
 			}
 			w := p.do("GET", "/erupt-api/"+target, "", "token", token, "Accept", "text/html,application/json")
@@ -343,10 +347,10 @@ func TestPermission(t *testing.T) { // A29, erupt-wire 1.7
 		"a function":                {"shop.Customer@ADD", "lin-token", "true"},
 		"escaped":                   {"shop%2ECustomer%40ADD", "lin-token", "true"},
 		"not held":                  {"shop.Customer@DELETE", "lin-token", "false"},
-		"asked by a node":           {"shop.Customer", "d1_shop_lin-token", "true"},
-		"asked by another node":     {"shop.Customer", "d1_orders_lin-token", "true"},
+		"asked by a node":           {"shop.Customer", "d2_shop_lin-token", "true"},
+		"asked by another node":     {"shop.Customer", "d2_orders_lin-token", "true"},
 		"admin":                     {"anything", "root-token", "true"},
-		"not held, asked by a node": {"other", "d1_shop_lin-token", "false"},
+		"not held, asked by a node": {"other", "d2_shop_lin-token", "false"},
 	}
 	for name, tt := range tests {
 		w := newPeople(t).do("GET", "//erupt-api/erupt-permission/"+tt.code, "", "token", tt.token)
@@ -354,20 +358,61 @@ func TestPermission(t *testing.T) { // A29, erupt-wire 1.7
 			t.Errorf("%s: answered %d %s, want %s", name, w.Code, w.Body, tt.want)
 		}
 	}
-	for _, token := range []string{"d1_gone_lin-token", "d1_shop_gone", "d1_", "d1_" + strings.Repeat("x", 300)} {
+	for _, token := range []string{"d2_lin-token", "d2_shop_gone", "d2_", "d2_" + strings.Repeat("x", 300)} {
 		if w := newPeople(t).do("GET", "/erupt-api/erupt-permission/x", "", "token", token); w.Code != 401 {
 			t.Errorf("handle %.20s answered %d, want 401", token, w.Code)
 		}
 	}
 }
 
-func TestAHandlesNodeIsSoughtOnce(t *testing.T) {
+// D21: what is held for some groups is held at their nodes only.
+func TestPermissionForGroups(t *testing.T) {
 	p := newPeople(t)
-	for range 5 {
-		p.do("GET", "/erupt-api/erupt-permission/x", "", "token", "d1_shop_lin-token")
+	s := p.sessions["lin-token"]
+	s.Values = map[string]access.Menu{"shop.customer": {}, "orders.customer": {}, "lonely.x": {}, "report.html": {}, "cloudnode": {}}
+	s.Scopes = map[string][]int64{"shop.customer": {10}, "orders.customer": {10}, "lonely.x": {10}, "report.html": {10}, "cloudnode": {10}}
+	p.sessions["lin-token"] = s
+	tests := map[string]struct{ code, token, want string }{
+		"a page below his group":                {"shop.Customer", "lin-token", "true"},
+		"a page in another group":               {"orders.Customer", "lin-token", "false"},
+		"a page in no group":                    {"lonely.X", "lin-token", "false"},
+		"its own page, asked by a node":         {"shop.Customer", "d2_shop_lin-token", "true"},
+		"its own page, asked by another node":   {"orders.Customer", "d2_orders_lin-token", "false"},
+		"another's page, asked by a node":       {"orders.Customer", "d2_shop_lin-token", "false"},
+		"a template, asked by a node":           {"report.html", "d2_shop_lin-token", "true"},
+		"a template, asked by another node":     {"report.html", "d2_orders_lin-token", "false"},
+		"a template, asked by an unknown node":  {"report.html", "d2_ghost_lin-token", "false"},
+		"a template, asked by a nameless node":  {"report.html", "d2__lin-token", "false"},
+		"of no node":                            {"CloudNode", "lin-token", "true"},
+		"of no node, asked by a node elsewhere": {"CloudNode", "d2_orders_lin-token", "false"},
+		"admin":                                 {"orders.Customer", "root-token", "true"},
 	}
-	if p.opened != 2+4 { // orders, shop; then shop only
-		t.Errorf("tried %d nodes in five calls, want all of them only the first time", p.opened)
+	for name, tt := range tests {
+		w := p.do("GET", "/erupt-api/erupt-permission/"+tt.code, "", "token", tt.token)
+		if w.Code != 200 || w.Body.String() != tt.want {
+			t.Errorf("%s: answered %d %s, want %s", name, w.Code, w.Body, tt.want)
+		}
+	}
+}
+
+func TestMenuLeavesOutWhatIsHeldElsewhere(t *testing.T) { // D21
+	p := newPeople(t)
+	s := p.sessions["lin-token"]
+	s.Menus, s.Scopes = nil, map[string][]int64{}
+	for i, value := range []string{"shop.Customer", "orders.Customer", "orders.Free", "Page.html?_node=shop", "Other.html?_node=orders", "gone.X"} {
+		kind := map[bool]string{true: "tpl", false: "table"}[strings.Contains(value, "html")]
+		s.Menus = append(s.Menus, access.Menu{ID: int64(10 + 2*i), Code: fmt.Sprint("m", i), Name: "m", Type: kind, Value: value},
+			access.Menu{ID: int64(11 + 2*i), Code: fmt.Sprint("b", i), Name: "b", Type: "button", Value: value + "@ADD", Parent: int64(10 + 2*i)})
+		if code, _, _ := strings.Cut(strings.ToLower(value), "?"); code != "orders.free" {
+			s.Scopes[code], s.Scopes[code+"@add"] = []int64{10}, []int64{10}
+		}
+	}
+	p.sessions["lin-token"] = s
+	w := p.do("GET", "/erupt-api/menu", "", "token", "lin-token")
+	for code, want := range map[string]bool{"m0": true, "b0": true, "m1": false, "b1": false, "m2": true, "b2": true, "m3": true, "m4": false, "b4": false, "m5": true} {
+		if got := strings.Contains(w.Body.String(), `"code":"`+code+`"`); got != want {
+			t.Errorf("the menu %s is there: %v, want %v in %s", code, got, want, w.Body)
+		}
 	}
 }
 

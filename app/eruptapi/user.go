@@ -75,7 +75,8 @@ type menuItem struct {
 }
 
 // menu handles GET /erupt-api/menu. The server's own pages have no build model here: they appear as links into the console,
-// and those of erupt's pages that this server does not have are left out with their buttons.
+// and those of erupt's pages that this server does not have are left out with their buttons, as are pages of nodes for whose
+// group they are not held (D21).
 func (a *API) menu(w http.ResponseWriter, r *http.Request) error {
 	in, err := a.session(r)
 	if err != nil {
@@ -83,7 +84,7 @@ func (a *API) menu(w http.ResponseWriter, r *http.Request) error {
 	}
 	absent := map[int64]access.Menu{}
 	for _, m := range in.Menus {
-		if a.nowhere(m) {
+		if a.nowhere(m) || !a.reaches(in, m) {
 			absent[m.ID] = m
 		}
 	}
@@ -133,24 +134,4 @@ func above(absent map[int64]access.Menu, id int64) int64 {
 		id = m.Parent
 	}
 	return 0
-}
-
-// permission handles GET /erupt-api/erupt-permission/:code, for users and for nodes on behalf of one: whether the code is
-// held. Nodes ask at each evaluation of a button.
-func (a *API) permission(w http.ResponseWriter, r *http.Request) error {
-	code, err := codeOf(r)
-	if err != nil {
-		return err
-	}
-	token := web.HeaderToken(r)
-	if strings.HasPrefix(token, "d1_") {
-		if token, err = a.handles.open(token); err != nil {
-			return err
-		}
-	}
-	in, held, err := a.o.Sessions.Check(r.Context(), token, code)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, in.Admin || len(held) == 1 && held[0])
 }
