@@ -1,8 +1,11 @@
 package restapi
 
 import (
+	"slices"
+
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/web"
 )
@@ -37,6 +40,9 @@ func (a *api) listGroups(c *gin.Context) error {
 		return err
 	}
 	codes := codesOf(all)
+	if scoped(c, access.CodeGroups) {
+		all = slices.DeleteFunc(slices.Clone(all), func(g fleet.Group) bool { return !a.holds(c, access.CodeGroups, g.ID) })
+	}
 	items := []group{}
 	for _, g := range cut(all, page, size) {
 		items = append(items, groupOf(g, codes))
@@ -45,7 +51,7 @@ func (a *api) listGroups(c *gin.Context) error {
 }
 
 func (a *api) getGroup(c *gin.Context) error {
-	g, err := a.o.Groups.ByCode(c.Request.Context(), web.Param(c, "code"))
+	g, err := a.groupFor(c, access.CodeGroups)
 	if err != nil {
 		return err
 	}
@@ -59,6 +65,9 @@ func (a *api) getGroup(c *gin.Context) error {
 func (a *api) createGroup(c *gin.Context) error {
 	var in newGroup
 	if err := body(c, &in); err != nil {
+		return err
+	}
+	if err := a.mayIn(c, access.CodeGroups+"@ADD", in.Parent); err != nil {
 		return err
 	}
 	g, err := a.o.Groups.Create(c.Request.Context(), fleet.NewGroup{
@@ -82,7 +91,16 @@ func (a *api) patchGroup(c *gin.Context) error {
 	if in.Name == nil && !in.Parent.Set && in.Remark == nil {
 		return nothingToChange()
 	}
-	code := web.Param(c, "code")
+	was, err := a.groupFor(c, access.CodeGroups+"@EDIT")
+	if err != nil {
+		return err
+	}
+	if in.Parent.Set && in.Parent.Value != was.Parent {
+		if err := a.mayIn(c, access.CodeGroups+"@EDIT", in.Parent.Value); err != nil {
+			return err
+		}
+	}
+	code := was.Code
 	g, err := a.o.Groups.Update(c.Request.Context(), code, fleet.GroupPatch{
 		Name: in.Name, Parent: in.Parent.pointer(), Remark: in.Remark, By: actor(c).Account,
 	})
@@ -97,8 +115,12 @@ func (a *api) patchGroup(c *gin.Context) error {
 }
 
 func (a *api) deleteGroup(c *gin.Context) error {
-	code := web.Param(c, "code")
-	err := a.o.Groups.Delete(c.Request.Context(), code, actor(c).Account)
+	g, err := a.groupFor(c, access.CodeGroups+"@DELETE")
+	if err != nil {
+		return err
+	}
+	code := g.Code
+	err = a.o.Groups.Delete(c.Request.Context(), code, actor(c).Account)
 	if err := a.audit(c, "group.delete", code, nil, err); err != nil {
 		return err
 	}

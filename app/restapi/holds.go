@@ -3,7 +3,10 @@ package restapi
 import (
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
+	"eruptcloud/app/history"
+	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
 )
 
@@ -21,7 +24,7 @@ func (a *api) listHolds(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := a.o.Nodes.ByName(c.Request.Context(), web.Param(c, "nodeName"))
+	n, err := a.nodeFor(c, access.CodeNodes)
 	if err != nil {
 		return err
 	}
@@ -42,7 +45,7 @@ func (a *api) liftLocation(c *gin.Context) error {
 	if location == "" {
 		return fault.New(fault.Invalid, "a hold needs the location that it is for").Field("location", "is missing")
 	}
-	n, err := a.o.Nodes.ByName(c.Request.Context(), web.Param(c, "nodeName"))
+	n, err := a.nodeFor(c, access.CodeManageNodes)
 	if err != nil {
 		return err
 	}
@@ -50,5 +53,6 @@ func (a *api) liftLocation(c *gin.Context) error {
 	if err := a.audit(c, "instance.release", n.Name, map[string]any{"locations": []string{location}}, err); err != nil {
 		return err
 	}
+	a.happened(c, history.Event{Node: n.Name, Location: location, Kind: history.Lifted}, registry.Instance{})
 	return gone(c)
 }

@@ -44,7 +44,7 @@ func TestFieldsAreThoseOfTheBody(t *testing.T) {
 	for domain, want := range map[string]string{"name": "nodeName", "display": "name", "token": "accessToken", "group": "group"} {
 		for method, target := range map[string]string{"POST": "/api/v1/nodes", "PATCH": "/api/v1/nodes/orders"} {
 			w := newWorld(t)
-			w.broken = fault.New(fault.Invalid, "bad").Field(domain, "is bad")
+			w.refuse = fault.New(fault.Invalid, "bad").Field(domain, "is bad")
 			body := map[string]string{"POST": `{"nodeName":"x"}`, "PATCH": `{"name":"x"}`}[method]
 			var got struct{ Fields map[string]string }
 			if err := json.Unmarshal(w.do(method, target, body, "root").Body.Bytes(), &got); err != nil || len(got.Fields) != 1 || got.Fields[want] != "is bad" {

@@ -6,8 +6,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
 )
@@ -34,6 +36,7 @@ type instance struct {
 	LastHeartbeat *string  `json:"lastHeartbeat"`
 	Registered    *string  `json:"registered"`
 	Hold          *hold    `json:"hold"`
+	Drain         *drain   `json:"drain"`
 }
 
 // hold says who keeps an instance out of routing, and why.
@@ -50,7 +53,7 @@ func (a *api) listInstances(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := a.o.Nodes.ByName(c.Request.Context(), web.Param(c, "nodeName"))
+	n, err := a.nodeFor(c, access.CodeNodes)
 	if err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func (a *api) listInstances(c *gin.Context) error {
 // removeInstance handles DELETE …/instances/{instanceId}. A living instance is back with its next heartbeat; a hold is what
 // keeps it out.
 func (a *api) removeInstance(c *gin.Context) error {
-	n, in, err := a.find(c)
+	n, in, err := a.find(c, access.CodeManageNodes)
 	if err != nil {
 		return err
 	}
@@ -83,6 +86,7 @@ func (a *api) removeInstance(c *gin.Context) error {
 	if err := a.audit(c, "instance.remove", n.Name, map[string]any{"instanceId": in.ID, "locations": in.Locations}, err); err != nil {
 		return err
 	}
+	a.happened(c, history.Event{Node: n.Name, Instance: in.ID, Kind: history.Removed}, in)
 	return gone(c)
 }
 
@@ -97,13 +101,17 @@ func (a *api) hold(c *gin.Context) error {
 			return err
 		}
 	}
-	n, in, err := a.find(c)
+	n, in, err := a.find(c, access.CodeManageNodes)
 	if err != nil {
 		return err
 	}
 	for _, l := range in.Locations {
+		_, already := a.o.Holds.Held(n.Name, l)
 		if _, err = a.o.Holds.Set(c.Request.Context(), fleet.Hold{Node: n.Name, Location: l, Reason: wish.Reason, Account: actor(c).Account}); err != nil {
 			break
+		}
+		if !already {
+			a.happened(c, history.Event{Node: n.Name, Instance: in.ID, Location: l, Kind: history.Held, Reason: wish.Reason}, in)
 		}
 	}
 	params := map[string]any{"instanceId": in.ID, "locations": in.Locations, "reason": wish.Reason}
@@ -115,7 +123,7 @@ func (a *api) hold(c *gin.Context) error {
 
 // liftHold handles DELETE …/instances/{instanceId}/hold.
 func (a *api) liftHold(c *gin.Context) error {
-	n, in, err := a.find(c)
+	n, in, err := a.find(c, access.CodeManageNodes)
 	if err != nil {
 		return err
 	}
@@ -124,6 +132,7 @@ func (a *api) liftHold(c *gin.Context) error {
 		switch err = a.o.Holds.Lift(c.Request.Context(), n.Name, l, actor(c).Account); {
 		case err == nil:
 			lifted++
+			a.happened(c, history.Event{Node: n.Name, Instance: in.ID, Location: l, Kind: history.Lifted}, in)
 		case fault.Is(err, fault.NotFound):
 			err = nil // another location of the instance may be held
 		}
@@ -140,24 +149,29 @@ func (a *api) liftHold(c *gin.Context) error {
 	return gone(c)
 }
 
-// find returns the node and the instance that the path names.
-func (a *api) find(c *gin.Context) (fleet.Node, registry.Instance, error) {
-	n, err := a.o.Nodes.ByName(c.Request.Context(), web.Param(c, "nodeName"))
+// find returns the node and the instance that the path names, if the session holds code for them.
+func (a *api) find(c *gin.Context, code string) (fleet.Node, registry.Instance, error) {
+	n, err := a.nodeFor(c, code)
 	if err != nil {
 		return fleet.Node{}, registry.Instance{}, err
 	}
 	id := web.Param(c, "instanceId")
-	in, ok := a.o.Registry.View().Instance(registry.Key{App: strings.ToUpper(n.Name), ID: id})
-	if !ok || in.Origin != registry.OriginNode {
+	in, ok := a.instance(n.Name, id)
+	if !ok {
 		return n, in, fault.New(fault.NotFound, "node %q has no instance %q", n.Name, id)
 	}
 	return n, in, nil
 }
 
+func (a *api) instance(node, id string) (registry.Instance, bool) {
+	in, ok := a.o.Registry.View().Instance(registry.Key{App: strings.ToUpper(node), ID: id})
+	return in, ok && in.Origin == registry.OriginNode
+}
+
 func (a *api) instanceOf(node string, in registry.Instance) instance {
 	out := instance{
 		InstanceID: in.ID, Locations: orEmpty(in.Locations), State: a.instanceState(node, in),
-		Registered: when(in.Registered), Hold: a.holdOf(node, in),
+		Registered: when(in.Registered), Hold: a.holdOf(node, in), Drain: a.orderOf(node, in.ID),
 	}
 	if len(in.Locations) > 0 {
 		out.Location = in.Locations[0]
@@ -184,11 +198,12 @@ func (a *api) holdOf(node string, in registry.Instance) *hold {
 	return out
 }
 
-// instanceState: an instance is held when nothing may be sent to any of its locations.
+// instanceState: an instance drains when it said so or an admin; it is held when nothing may be sent to any of its locations.
 func (a *api) instanceState(node string, in registry.Instance) string {
 	isHeld := func(l string) bool { _, ok := a.o.Holds.Held(node, l); return ok }
+	_, ordered := a.o.Drains.Draining(node, in.ID)
 	switch {
-	case in.Status == registry.OutOfService:
+	case in.Status == registry.OutOfService, ordered:
 		return draining
 	case len(in.Locations) > 0 && !slices.ContainsFunc(in.Locations, func(l string) bool { return !isHeld(l) }):
 		return held

@@ -7,8 +7,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
 )
@@ -60,6 +62,9 @@ func (a *api) listNodes(c *gin.Context) error {
 		}
 		return a.listByState(c, f, state)
 	}
+	if scoped(c, access.CodeNodes) {
+		return a.listByState(c, f, "")
+	}
 	profiles, total, err := a.o.Nodes.List(c.Request.Context(), f)
 	if err != nil {
 		return err
@@ -70,13 +75,13 @@ func (a *api) listNodes(c *gin.Context) error {
 	return answerList(c, a.nodesOf(profiles), total)
 }
 
-// listByState filters by what only the registry knows, so it has to look at all profiles.
+// listByState filters by what only the registry and the group tree know, so it has to look at all profiles.
 func (a *api) listByState(c *gin.Context, f fleet.NodeFilter, state string) error {
 	all, err := a.allNodes(c.Request.Context(), f)
 	if err != nil {
 		return err
 	}
-	nodes := slices.DeleteFunc(a.nodesOf(all), func(n node) bool { return n.State != state })
+	nodes := slices.DeleteFunc(a.nodesOf(a.visible(c, all)), func(n node) bool { return state != "" && n.State != state })
 	return answerList(c, cut(nodes, f.Page, f.PageSize), len(nodes))
 }
 
@@ -96,7 +101,7 @@ func (a *api) allNodes(ctx context.Context, f fleet.NodeFilter) ([]fleet.Node, e
 }
 
 func (a *api) getNode(c *gin.Context) error {
-	n, err := a.o.Nodes.ByName(c.Request.Context(), web.Param(c, "nodeName"))
+	n, err := a.nodeFor(c, access.CodeNodes)
 	if err != nil {
 		return err
 	}
@@ -109,6 +114,9 @@ func (a *api) createNode(c *gin.Context) error {
 	if err := body(c, &in); err != nil {
 		return err
 	}
+	if err := a.mayIn(c, access.CodeNodes+"@ADD", in.Group); err != nil {
+		return err
+	}
 	n, token, err := a.o.Nodes.Create(c.Request.Context(), fleet.NewNode{
 		Name: in.NodeName, Display: in.Name, Group: in.Group, Token: in.AccessToken,
 		Enabled: in.Enabled == nil || *in.Enabled, By: actor(c).Account,
@@ -117,6 +125,7 @@ func (a *api) createNode(c *gin.Context) error {
 	if err := a.audit(c, "node.create", in.NodeName, in, named(err, nodeFields)); err != nil {
 		return err
 	}
+	a.happened(c, history.Event{Node: n.Name, Kind: history.Created}, registry.Instance{})
 	out := a.nodesOf([]fleet.Node{n})[0]
 	out.AccessToken = &token
 	return created(c, "nodes", n.Name, out)
@@ -130,22 +139,42 @@ func (a *api) patchNode(c *gin.Context) error {
 	if in.Name == nil && !in.Group.Set && in.Enabled == nil {
 		return nothingToChange()
 	}
-	name := web.Param(c, "nodeName")
+	was, err := a.nodeFor(c, access.CodeNodes+"@EDIT")
+	if err != nil {
+		return err
+	}
+	if in.Group.Set && in.Group.Value != was.Group { // moving a node takes the right in both places
+		if err := a.mayIn(c, access.CodeNodes+"@EDIT", in.Group.Value); err != nil {
+			return err
+		}
+	}
+	name := was.Name
 	n, err := a.o.Nodes.Update(c.Request.Context(), name, fleet.NodePatch{
 		Display: in.Name, Group: in.Group.pointer(), Enabled: in.Enabled, By: actor(c).Account,
 	})
 	if err := a.audit(c, "node.update", name, in, named(err, nodeFields)); err != nil {
 		return err
 	}
+	if n.Enabled != was.Enabled {
+		kind := history.Disabled
+		if n.Enabled {
+			kind = history.Enabled
+		}
+		a.happened(c, history.Event{Node: n.Name, Kind: kind}, registry.Instance{})
+	}
 	return answer(c, 200, a.nodesOf([]fleet.Node{n})[0])
 }
 
 func (a *api) deleteNode(c *gin.Context) error {
-	name := web.Param(c, "nodeName")
-	err := a.o.Nodes.Delete(c.Request.Context(), name, actor(c).Account)
-	if err := a.audit(c, "node.delete", name, nil, err); err != nil {
+	n, err := a.nodeFor(c, access.CodeNodes+"@DELETE")
+	if err != nil {
 		return err
 	}
+	err = a.o.Nodes.Delete(c.Request.Context(), n.Name, actor(c).Account)
+	if err := a.audit(c, "node.delete", n.Name, nil, err); err != nil {
+		return err
+	}
+	a.happened(c, history.Event{Node: n.Name, Kind: history.Deleted}, registry.Instance{})
 	return gone(c)
 }
 

@@ -37,6 +37,7 @@ type instanceT struct {
 	Version                     *string
 	LastHeartbeat, Registered   *string
 	Hold                        *holdT
+	Drain                       *struct{ Reason, Account, Created string }
 }
 
 func names(p page[nodeT]) string {
@@ -346,6 +347,11 @@ func TestRights(t *testing.T) {
 		"DELETE /api/v1/nodes/orders/instances/i1": "cloud_node_manager_permission", "PUT /api/v1/nodes/orders/instances/i1/hold": "cloud_node_manager_permission",
 		"DELETE /api/v1/nodes/orders/instances/i1/hold": "cloud_node_manager_permission",
 		"GET /api/v1/nodes/orders/holds":                "CloudNode", "DELETE /api/v1/nodes/orders/holds": "cloud_node_manager_permission",
+		"PUT /api/v1/nodes/orders/instances/i1/drain": "cloud_node_manager_permission", "GET /api/v1/nodes/orders/instances/i1/drain": "CloudNode",
+		"DELETE /api/v1/nodes/orders/instances/i1/drain": "cloud_node_manager_permission", "PUT /api/v1/nodes/orders/drain": "cloud_node_manager_permission",
+		"GET /api/v1/nodes/orders/drain": "CloudNode", "DELETE /api/v1/nodes/orders/drain": "cloud_node_manager_permission",
+		"POST /api/v1/nodes/orders/token/rotate": "CloudNode@EDIT", "DELETE /api/v1/nodes/orders/token/old": "CloudNode@EDIT",
+		"GET /api/v1/nodes/orders/token-use": "CloudNode", "GET /api/v1/nodes/orders/events": "CloudNode", "GET /api/v1/events": "CloudNode",
 		"GET /api/v1/groups": "CloudNodeGroup", "POST /api/v1/groups": "CloudNodeGroup@ADD", "GET /api/v1/groups/eu": "CloudNodeGroup", "PATCH /api/v1/groups/eu": "CloudNodeGroup@EDIT",
 		"DELETE /api/v1/groups/eu": "CloudNodeGroup@DELETE",
 		"GET /api/v1/users":        "EruptUser", "POST /api/v1/users": "EruptUser@ADD", "GET /api/v1/users/lin": "EruptUser", "PATCH /api/v1/users/lin": "EruptUser@EDIT",
@@ -363,6 +369,12 @@ func TestRights(t *testing.T) {
 		method, target, _ := strings.Cut(call, " ")
 		for _, code := range slices.Compact(slices.Sorted(maps.Values(calls))) {
 			w.sessions["s"] = access.Session{Account: "s", Values: map[string]access.Menu{strings.ToLower(code): {}}}
+			if strings.HasSuffix(call, "/rotate") { // it shows a token, and needs the right to see one besides
+				if res := w.do(method, target, "", "s"); res.Code != 403 {
+					t.Errorf("%s with %s alone answered %d", call, code, res.Code)
+				}
+				w.sessions["s"].Values[access.CodeViewToken] = access.Menu{}
+			}
 			res := w.do(method, target, "!", "s") // a body that nobody accepts: only the door is tried
 			if open := res.Code != 403; open != (code == right) {
 				t.Errorf("%s with %s answered %d, want it open exactly for %s", call, code, res.Code, right)
@@ -388,6 +400,14 @@ func TestEveryChangeIsInTheTrail(t *testing.T) {
 		{"DELETE", "nodes/pay", "", "node.delete", "pay", true},
 		{"PUT", "nodes/orders/instances/i1/hold", `{"reason":"r"}`, "instance.hold", "orders", true},
 		{"DELETE", "nodes/orders/instances/i1/hold", "", "instance.release", "orders", true},
+		{"PUT", "nodes/orders/instances/i1/drain", "", "instance.drain", "orders", false},
+		{"PUT", "nodes/orders/instances/i1/drain", `{"force":true}`, "instance.drain", "orders", true},
+		{"DELETE", "nodes/orders/instances/i1/drain", "", "instance.undrain", "orders", true},
+		{"PUT", "nodes/orders/drain", `{"force":true}`, "node.drain", "orders", true},
+		{"DELETE", "nodes/orders/drain", "", "node.undrain", "orders", true},
+		{"POST", "nodes/orders/token/rotate", "", "token.rotate", "orders", true},
+		{"DELETE", "nodes/orders/token/old", "", "token.end_grace", "orders", true},
+		{"DELETE", "nodes/orders/token/old", "", "token.end_grace", "orders", false},
 		{"DELETE", "nodes/orders/instances/i1", "", "instance.remove", "orders", true},
 		{"POST", "groups", `{"code":"fr"}`, "group.create", "fr", true},
 		{"PATCH", "groups/fr", `{"name":"F"}`, "group.update", "fr", true},

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -54,6 +55,7 @@ type Drains interface {
 	Start(ctx context.Context, d fleet.Drain) (fleet.Drain, error)
 	// End calls a drain off. fault.NotFound if there is none.
 	End(ctx context.Context, node, instance, by string) error
+	Of(ctx context.Context, node string) ([]fleet.Drain, error)
 	Draining(node, instance string) (fleet.Drain, bool)
 }
 
@@ -144,11 +146,14 @@ const Root = "/api/v1"
 
 const maxBody = 256 << 10
 
-type api struct{ o Options }
+type api struct {
+	o        Options
+	draining sync.Mutex // one order to drain after the other
+}
 
 // Mount adds the routes to shell.
 func Mount(shell *web.Shell, o Options) {
-	a := &api{o}
+	a := &api{o: o}
 	may := func(code string) gin.HandlerFunc { return shell.RequireHeader(code) }
 	h := shell.Handle
 	g := shell.Engine().Group(Root)
@@ -163,6 +168,17 @@ func Mount(shell *web.Shell, o Options) {
 	g.DELETE("/nodes/:nodeName/instances/:instanceId", may(access.CodeManageNodes), h(a.removeInstance))
 	g.PUT("/nodes/:nodeName/instances/:instanceId/hold", may(access.CodeManageNodes), h(a.hold))
 	g.DELETE("/nodes/:nodeName/instances/:instanceId/hold", may(access.CodeManageNodes), h(a.liftHold))
+	g.PUT("/nodes/:nodeName/instances/:instanceId/drain", may(access.CodeManageNodes), h(a.startDrain))
+	g.GET("/nodes/:nodeName/instances/:instanceId/drain", may(access.CodeNodes), h(a.getDrain))
+	g.DELETE("/nodes/:nodeName/instances/:instanceId/drain", may(access.CodeManageNodes), h(a.endDrain))
+	g.PUT("/nodes/:nodeName/drain", may(access.CodeManageNodes), h(a.drainNode))
+	g.GET("/nodes/:nodeName/drain", may(access.CodeNodes), h(a.getNodeDrain))
+	g.DELETE("/nodes/:nodeName/drain", may(access.CodeManageNodes), h(a.endNodeDrain))
+	g.POST("/nodes/:nodeName/token/rotate", may(access.CodeNodes+"@EDIT"), h(a.rotateToken))
+	g.DELETE("/nodes/:nodeName/token/old", may(access.CodeNodes+"@EDIT"), h(a.endGrace))
+	g.GET("/nodes/:nodeName/token-use", may(access.CodeNodes), h(a.tokenUse))
+	g.GET("/nodes/:nodeName/events", may(access.CodeNodes), h(a.nodeEvents))
+	g.GET("/events", may(access.CodeNodes), h(a.events))
 	g.GET("/nodes/:nodeName/holds", may(access.CodeNodes), h(a.listHolds))
 	g.DELETE("/nodes/:nodeName/holds", may(access.CodeManageNodes), h(a.liftLocation))
 

@@ -36,8 +36,10 @@ type world struct {
 	sessions map[string]access.Session
 	registry *registry.Registry
 	broken   error // what every repository answers
+	refuse   error // what writes of nodes answer
 	audit    []access.Entry
 	actors   []access.Actor
+	doings   doings
 	log      bytes.Buffer
 	shell    *web.Shell
 	handler  http.Handler
@@ -128,18 +130,26 @@ func (r nodeRepo) Create(_ context.Context, in fleet.NewNode) (fleet.Node, strin
 	if token == "" {
 		token = "GENERATED0123456"
 	}
+	if r.refuse != nil {
+		return fleet.Node{}, "", r.refuse
+	}
 	r.actors = append(r.actors, access.Actor{Account: in.By})
-	n, err := add(r.world, r.nodes, in.Name, fleet.Node{Name: in.Name, Display: in.Display, Group: in.Group, Enabled: in.Enabled})
+	n, err := add(r.world, r.nodes, in.Name, fleet.Node{Name: in.Name, Display: in.Display, Group: in.Group, GroupID: r.groups[in.Group].ID, Enabled: in.Enabled})
 	return n, token, err
 }
 
 func (r nodeRepo) Update(_ context.Context, name string, p fleet.NodePatch) (fleet.Node, error) {
 	n, err := one(r.world, r.nodes, name)
+	if err == nil {
+		err = r.refuse
+	}
 	if err != nil {
 		return n, err
 	}
 	set(&n.Display, p.Display)
-	set(&n.Group, p.Group)
+	if set(&n.Group, p.Group); p.Group != nil {
+		n.GroupID = r.groups[n.Group].ID
+	}
 	set(&n.Enabled, p.Enabled)
 	r.nodes[name] = n
 	return n, nil
@@ -150,7 +160,13 @@ func (r nodeRepo) Delete(_ context.Context, name, _ string) error {
 }
 
 func (r groupRepo) ByCode(_ context.Context, code string) (fleet.Group, error) {
-	return one(r.world, r.groups, code)
+	g, err := one(r.world, r.groups, code)
+	for _, p := range r.groups {
+		if p.ID == g.ParentID {
+			g.Parent = p.Code
+		}
+	}
+	return g, err
 }
 func (r groupRepo) List(context.Context) ([]fleet.Group, error) { return sorted(r.groups), r.broken }
 func (r groupRepo) idOf(code string) int64                      { return r.groups[code].ID }
@@ -339,14 +355,15 @@ var start = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		nodes: map[string]fleet.Node{"orders": {Name: "orders", Display: "Orders", Group: "eu", Enabled: true, FirstSeen: start}, "stock": {Name: "stock", Display: "Stock", Enabled: true}},
+		nodes: map[string]fleet.Node{"orders": {Name: "orders", Display: "Orders", Group: "eu", GroupID: 1, Enabled: true, FirstSeen: start}, "stock": {Name: "stock", Display: "Stock", Enabled: true}},
 		groups: map[string]fleet.Group{"eu": {ID: 1, Code: "eu", Name: "Europe"}, "de": {ID: 2, Code: "de", Name: "Germany", ParentID: 1},
 			"stuck": {ID: 3, Code: "stuck", Name: "stuck"}},
 		users: map[string]access.User{"lin": {Account: "lin", Name: "Lin Yu", Enabled: true, RoleCodes: []string{"clerk"}, Created: start},
 			"stuck": {Account: "stuck", Name: "stuck"}},
-		roles: map[string]access.Role{"clerk": {Code: "clerk", Name: "Clerk", Enabled: true, MenuCodes: []string{"m1"}}, "stuck": {Code: "stuck", Name: "stuck"}},
-		menus: map[string]access.Menu{"page": {Code: "page", Name: "Page", Type: "table", Value: "orders.Page", ParentCode: "stuck", Status: access.MenuHidden}, "stuck": {Code: "stuck", Name: "stuck"}},
-		held:  map[string]fleet.Hold{},
+		roles:  map[string]access.Role{"clerk": {Code: "clerk", Name: "Clerk", Enabled: true, MenuCodes: []string{"m1"}}, "stuck": {Code: "stuck", Name: "stuck"}},
+		menus:  map[string]access.Menu{"page": {Code: "page", Name: "Page", Type: "table", Value: "orders.Page", ParentCode: "stuck", Status: access.MenuHidden}, "stuck": {Code: "stuck", Name: "stuck"}},
+		held:   map[string]fleet.Hold{},
+		doings: doings{drains: map[string]fleet.Drain{}, loads: map[string]fleet.InFlight{}},
 		sessions: map[string]access.Session{
 			"root": {Account: "erupt", Name: "erupt", Admin: true}, "poor": {Account: "poor", Name: "poor"},
 		},
@@ -373,6 +390,7 @@ func newWorld(t *testing.T) *world {
 	}
 	restapi.Mount(w.shell, restapi.Options{
 		Nodes: nodeRepo{w}, Groups: groupRepo{w}, Holds: holdRepo{w}, Users: userRepo{w}, Roles: roleRepo{w}, Menus: menuRepo{w}, Registry: registryT{w}, Audit: w,
+		Tokens: tokenRepo{w}, Drains: drainRepo{w}, Refusals: refusalRepo{w}, Loads: loadRepo{w}, History: eventRepo{w},
 	})
 	w.handler = w.shell.Handler()
 	return w
