@@ -311,8 +311,32 @@ func TestRoles(t *testing.T) {
 	if res.Code != 201 || res.Header().Get("Location") != "/fleet/api/v1/roles/x%20y" {
 		t.Errorf("answered %d, Location %q", res.Code, res.Header().Get("Location"))
 	}
-	if res := w.do("GET", "/api/v1/roles/x%20y", "", "root"); res.Code != 200 || res.Body.String() != `{"code":"x y","name":"X","sort":3,"enabled":true,"menus":["m1"]}` {
+	if res := w.do("GET", "/api/v1/roles/x%20y", "", "root"); res.Code != 200 || res.Body.String() != `{"code":"x y","name":"X","sort":3,"enabled":true,"menus":["m1"],"readOnly":false,"groups":[]}` {
 		t.Errorf("answered %d %s", res.Code, res.Body)
+	}
+}
+
+// D21: a role is limited by flag and by codes of groups.
+func TestRoleLimits(t *testing.T) {
+	w := newWorld(t)
+	res := w.do("POST", "/api/v1/roles", `{"code":"r","readOnly":true,"groups":["de","eu"]}`, "root")
+	if want := `"readOnly":true,"groups":["de","eu"]}`; res.Code != 201 || !strings.Contains(res.Body.String(), want) || w.roles["r"].Groups[0] != 2 {
+		t.Errorf("answered %d %s, want %s; kept %+v", res.Code, res.Body, want, w.roles["r"])
+	}
+	r := w.roles["r"]
+	r.Groups = append(r.Groups, 77) // deleted since
+	w.roles["r"] = r
+	if res := w.do("GET", "/api/v1/roles", "", "root"); !strings.Contains(res.Body.String(), `"groups":["de","eu","#77"]`) {
+		t.Errorf("answered %s, want the group that is gone too", res.Body)
+	}
+	if res := w.do("PATCH", "/api/v1/roles/r", `{"readOnly":false,"groups":[]}`, "root"); res.Code != 200 || !strings.Contains(res.Body.String(), `"readOnly":false,"groups":[]`) {
+		t.Errorf("answered %d %s", res.Code, res.Body)
+	}
+	for method, target := range map[string]string{"POST": "/api/v1/roles", "PATCH": "/api/v1/roles/r"} {
+		body := map[string]string{"POST": `{"code":"s","groups":["ghost"]}`, "PATCH": `{"groups":["ghost"]}`}[method]
+		if res := w.do(method, target, body, "root"); res.Code != 400 && res.Code != 422 || !strings.Contains(res.Body.String(), `"groups":"no group has the code`) {
+			t.Errorf("%s of a role for no group answered %d %s", method, res.Code, res.Body)
+		}
 	}
 }
 

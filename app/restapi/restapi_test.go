@@ -273,7 +273,7 @@ func (r roleRepo) ByCode(_ context.Context, code string) (access.Role, error) {
 func (r roleRepo) List(context.Context) ([]access.Role, error) { return sorted(r.roles), r.broken }
 
 func (r roleRepo) Create(_ context.Context, n access.NewRole) (access.Role, error) {
-	return add(r.world, r.roles, n.Code, access.Role{Code: n.Code, Name: n.Name, Sort: n.Sort, Enabled: n.Enabled, MenuCodes: n.Menus})
+	return add(r.world, r.roles, n.Code, access.Role{Code: n.Code, Name: n.Name, Sort: n.Sort, Enabled: n.Enabled, MenuCodes: n.Menus, ReadOnly: n.ReadOnly, Groups: n.Groups})
 }
 
 func (r roleRepo) Update(_ context.Context, code string, p access.RolePatch) (access.Role, error) {
@@ -288,6 +288,8 @@ func (r roleRepo) Update(_ context.Context, code string, p access.RolePatch) (ac
 	set(&v.Sort, p.Sort)
 	set(&v.Enabled, p.Enabled)
 	set(&v.MenuCodes, p.Menus)
+	set(&v.ReadOnly, p.ReadOnly)
+	set(&v.Groups, p.Groups)
 	r.roles[code] = v
 	return v, nil
 }
