@@ -41,17 +41,18 @@ const (
 
 type navEntry struct {
 	area, path, key string
+	letter          string   // after g it leads there
 	codes           []string // any one suffices; none: everybody
 }
 
 var navEntries = []navEntry{
-	{AreaNodes, "/console/nodes", "layout.nav.nodes", []string{"CloudNode"}},
-	{AreaConfig, "/console/groups", "layout.nav.config", []string{"CloudNodeGroup"}},
-	{AreaPages, "/console/pages", "layout.nav.pages", nil},
-	{AreaAdmin, "/console/users", "layout.nav.admin", []string{"EruptUser"}},
-	{AreaAdmin, "/console/roles", "layout.nav.admin", []string{"EruptRole"}},
-	{AreaAdmin, "/console/menus", "layout.nav.admin", []string{"EruptMenu"}},
-	{AreaAdmin, "/console/audit", "layout.nav.admin", []string{"EruptOperateLog"}},
+	{AreaNodes, "/console/nodes", "layout.nav.nodes", "n", []string{"CloudNode"}},
+	{AreaConfig, "/console/groups", "layout.nav.config", "c", []string{"CloudNodeGroup"}},
+	{AreaPages, "/console/pages", "layout.nav.pages", "p", nil},
+	{AreaAdmin, "/console/users", "layout.nav.admin", "a", []string{"EruptUser"}},
+	{AreaAdmin, "/console/roles", "layout.nav.admin", "a", []string{"EruptRole"}},
+	{AreaAdmin, "/console/menus", "layout.nav.admin", "a", []string{"EruptMenu"}},
+	{AreaAdmin, "/console/audit", "layout.nav.admin", "a", []string{"EruptOperateLog"}},
 }
 
 // navOf returns the entries that the viewer may open, the first of each area.

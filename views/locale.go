@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -89,27 +90,54 @@ func Translate(lang, format string, args ...any) string {
 // errorKey makes the key of an error's format: TOML keys may be quoted, so the format itself serves.
 func errorKey(format string) string { return "error: " + format }
 
-// MatchLang returns the console's language for an Accept-Language header: Chinese of any script and region is zh, a
-// quality of zero is never chosen, everything else is English (S100).
+// MatchLang returns the console's language for an Accept-Language header (S100):
+//
+//	zh, zh-CN, zh-Hans-…, zh-Hant-…, zh-TW, zh-HK, cmn, yue   zh: there is one Chinese, in simplified characters
+//	en, en-…                                                   en
+//	*                                                          the first of Langs that the header does not refuse
+//	q=0                                                        refuses a language that stands without a region, and counts for nothing else
+//	anything else, nothing, junk                               en, zh only where English is refused and Chinese is not
+//
+// The highest quality wins, of equal ones the first. What is no language range is passed over; of a long header the first
+// 4 KB count. The choice of a viewer is a cookie and goes before all this. A text that one language lacks is shown in English.
 func MatchLang(header string) string {
-	if len(header) > 1024 {
-		header = header[:1024]
-	}
-	tags, weights, err := language.ParseAcceptLanguage(header)
-	if err != nil {
-		return Langs[0]
-	}
-	for i, t := range tags {
-		if weights[i] == 0 {
+	const most = 4 << 10
+	best, quality, any := "", 0.0, 0.0
+	refused := map[string]bool{}
+	for part := range strings.SplitSeq(header[:min(len(header), most)], ",") {
+		name, params, _ := strings.Cut(strings.ToLower(strings.TrimSpace(part)), ";")
+		q, ok := qualityOf(params)
+		if !ok {
 			continue
 		}
-		base, _ := t.Base()
-		switch strings.ToLower(base.String()) {
-		case "zh":
-			return "zh"
-		case "en":
-			return "en"
+		primary, region, _ := strings.Cut(strings.TrimSpace(name), "-")
+		lang := map[string]string{"zh": "zh", "cmn": "zh", "yue": "zh", "en": "en"}[primary]
+		switch {
+		case primary == "*":
+			any = max(any, q)
+		case lang != "" && q == 0 && region == "":
+			refused[lang] = true
+		case lang != "" && q > quality:
+			best, quality = lang, q
 		}
 	}
-	return Langs[0]
+	for _, l := range Langs {
+		if !refused[l] && l != best && any > quality || best == "" && !refused[l] {
+			return l
+		}
+	}
+	if best == "" {
+		return Langs[0]
+	}
+	return best
+}
+
+// qualityOf reads "q=0.5"; nothing is 1.
+func qualityOf(params string) (float64, bool) {
+	value, given := strings.CutPrefix(strings.TrimSpace(params), "q=")
+	if !given {
+		return 1, strings.TrimSpace(params) == ""
+	}
+	q, err := strconv.ParseFloat(value, 64)
+	return q, err == nil && q >= 0 && q <= 1
 }

@@ -153,6 +153,7 @@ type pages struct {
 	shell  *web.Shell
 	live   *hub
 	logins *web.Limiter // attempts by address
+	views  *nodeViews   // nil: the console shows no pages of nodes
 }
 
 // Mount adds the console and the static files to the shell's router.
@@ -179,6 +180,7 @@ func Mount(shell *web.Shell, o Options) error {
 	p.mountGroups(root)
 	p.mountAccess(root)
 	p.mountLive(root)
+	p.mountPalette(root)
 	if o.Pages != nil {
 		p.mountPages(root)
 	}
@@ -205,6 +207,11 @@ func (p *pages) route(g *gin.RouterGroup, method, path string, h func(*gin.Conte
 // formed reads the form, at most limit bytes, before h does.
 func formed(h func(*gin.Context) error, limit int64) func(*gin.Context) error {
 	return func(c *gin.Context) error {
+		release, err := web.ClaimBody(c.Request, limit)
+		if err != nil {
+			return err
+		}
+		defer release()
 		if err := readForm(c, limit); err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func everyPage(node, instance, group, user, role string) []string {
 		"/console/nodes/new", n, n + "/instances", n + "/config", n + "/config?from=1", n + "/config/compare?rev=1&rev=1", n + "/pages", n + "/log", n + "/log?" + q, n + "/settings",
 		"/console/groups", "/console/groups/new?" + url.Values{"parent": {group}}.Encode(), g, g + "/config",
 		"/console/users", "/console/users?" + url.Values{"q": {evil}}.Encode(), "/console/users/new", "/console/users/" + url.PathEscape(user), "/console/roles", "/console/roles/new", "/console/roles/" + url.PathEscape(role), "/console/menus", "/console/menus/new",
-		"/console/audit", "/console/audit?" + url.Values{"q": {evil}, "subject": {evil}}.Encode(), "/console/me", "/console/login", "/console/login?" + url.Values{"next": {evil}}.Encode(),
+		"/console/audit", "/console/audit?" + url.Values{"q": {evil}, "subject": {evil}}.Encode(), "/console/me", "/console/search?q=e", "/console/palette?q=e", "/console/login", "/console/login?" + url.Values{"next": {evil}}.Encode(),
 		"/console/nodes/" + url.PathEscape("missing"+evil), n + "/log/lines?offset=0&" + q,
 	}
 }

@@ -62,6 +62,7 @@ func (p *pages) mountPages(root *gin.RouterGroup) {
 		audit: p.record, now: p.Now,
 		once: newOnceBook(p.Now), days: map[string]map[string]buildmodel.DayForm{}, titles: map[string]string{},
 	}
+	p.views = v
 	p.route(root, http.MethodGet, "/pages", v.menu)
 	p.route(root, http.MethodGet, "/pages/:page", v.table)
 	p.route(root, http.MethodGet, "/pages/:page/options", v.options)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"eruptcloud/app/fault"
 )
@@ -19,7 +20,12 @@ type recorder struct {
 	bytes    int64
 	hijacked bool
 	aborted  bool
+	// writeIdle is how long a reader may take nothing of an answer; zero: for ever, or as long as the handler says.
+	writeIdle time.Duration
 }
+
+// piece is what is written with one time limit: a slow reader needs time for all of a large answer.
+const piece = 64 << 10
 
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
@@ -32,9 +38,33 @@ func (w *recorder) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	n, err := w.ResponseWriter.Write(p)
-	w.bytes += int64(n)
-	return n, err
+	sent := 0
+	for {
+		part := p[sent:min(sent+piece, len(p))]
+		if w.writeIdle == 0 {
+			part = p
+		}
+		w.extend()
+		n, err := w.ResponseWriter.Write(part)
+		sent += n
+		w.bytes += int64(n)
+		if err != nil || sent >= len(p) {
+			return sent, err
+		}
+	}
+}
+
+// extend gives the reader more time.
+func (w *recorder) extend() {
+	if w.writeIdle > 0 && !w.hijacked {
+		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.writeIdle)) // not every writer can
+	}
+}
+
+// SetWriteDeadline lets a handler that knows better, such as an event stream, set its own limits.
+func (w *recorder) SetWriteDeadline(t time.Time) error {
+	w.writeIdle = 0
+	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t)
 }
 
 // noteAbort notes that a panic passes, which breaks the connection.
@@ -53,6 +83,7 @@ func (w *recorder) Flush() {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
+	w.extend()
 	_ = http.NewResponseController(w.ResponseWriter).Flush() // a writer that cannot flush sends at the end
 }
 

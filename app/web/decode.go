@@ -19,6 +19,11 @@ import (
 // DecodeJSON reads the request's body, at most limit bytes, as one JSON document into v. Unknown fields, text after the
 // document and everything else that is wrong are fault.Invalid with line and column.
 func DecodeJSON(c *gin.Context, v any, limit int64) error {
+	release, err := ClaimBody(c.Request, limit)
+	if err != nil {
+		return err
+	}
+	defer release()
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err != nil {
 		return BodyFault(err)

@@ -142,8 +142,8 @@ func (s *Shell) failHTML(w http.ResponseWriter, r *http.Request, e *fault.Error,
 		Status: e.Code.Status(), Code: string(e.Code), Message: views.Translate(frame.Lang, e.Format, e.Args...),
 		Fields: e.Fields, RequestID: requestOf(r).id, RetryAfter: e.RetryAfter,
 	}
-	if e.Format == needsPermission && len(e.Args) > 0 {
-		model.Missing = fmt.Sprint(e.Args[0])
+	if strings.HasSuffix(e.Format, needsPermission) && len(e.Args) > 0 {
+		model.Missing = fmt.Sprint(e.Args[len(e.Args)-1])
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Add("Vary", "HX-Request")

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"eruptcloud/app/fault"
 	"eruptcloud/views"
@@ -26,12 +27,17 @@ func (s *Shell) Front(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := s.describe(r)
 		rec := &recorder{ResponseWriter: w}
-		target := r.URL // the handlers may change theirs
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the one of the request before on this connection
+		target := r.URL                                                 // the handlers may change theirs
 		defer s.logAccess(q, r.Method, target, r.UserAgent(), rec)
 		defer rec.noteAbort()
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, q))
 		q.path = collapseSlashes(r.URL.EscapedPath())
 		q.cutBase(s.o.BasePath)
+		if !isStreamed(q.path) {
+			rec.writeIdle = s.writeIdle
+			defer rec.extend() // for what net/http still holds
+		}
 		r = r.WithContext(views.WithFrame(r.Context(), s.frame(q, r)))
 		rec.Header().Set("X-Request-Id", q.id)
 		setSecurityHeaders(rec.Header(), q.path)

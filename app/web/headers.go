@@ -32,7 +32,7 @@ func setSecurityHeaders(h http.Header, path string) {
 
 // isMachine reports whether programs, not browsers, are answered at path: never HTML, never a redirect.
 func isMachine(path string) bool {
-	for _, root := range []string{"/api", "/erupt-api", "/erupt-cloud-api", "/erupt-attachment", "/eureka", "/livez", "/readyz"} {
+	for _, root := range []string{"/api", "/erupt-api", "/erupt-cloud-api", "/erupt-attachment", "/eureka", "/livez", "/readyz", "/badge", "/status"} {
 		if path == root || strings.HasPrefix(path, root+"/") {
 			return true
 		}

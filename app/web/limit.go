@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"eruptcloud/app/fault"
@@ -19,6 +20,31 @@ func LimitBody(limit int64) gin.HandlerFunc {
 			c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 		}
 	}
+}
+
+// Memory for large bodies: what is read whole is held several times over, as sent, decoded and as fields, so that a few
+// clients who send the largest that is allowed at once could take all there is.
+const (
+	smallBody  = 256 << 10
+	largeLimit = 96 << 20 // bytes of large bodies as sent, in the whole process
+)
+
+var largeBodies = semaphore.NewWeighted(largeLimit)
+
+// ClaimBody takes room for a body of at most limit bytes that a handler reads whole. release gives it back, when the handler
+// is through. fault.Unavailable if others have it all; small bodies need none.
+func ClaimBody(r *http.Request, limit int64) (release func(), err error) {
+	need := r.ContentLength
+	if need < 0 || need > limit {
+		need = limit
+	}
+	if need <= smallBody {
+		return func() {}, nil
+	}
+	if !largeBodies.TryAcquire(need) {
+		return nil, fault.New(fault.Unavailable, "too many large requests are being worked on; try again in a moment").Retry(2 * time.Second)
+	}
+	return func() { largeBodies.Release(need) }, nil
 }
 
 // Limiter bounds how often each key may do something. It keeps a bounded number of keys: when it is full, those not

@@ -80,7 +80,18 @@ func (s *Shell) enter(c *gin.Context, in *access.Session) {
 	c.Request = c.Request.WithContext(views.WithFrame(c.Request.Context(), frame))
 }
 
-// needsPermission is the format by which an error page finds the code that is missing.
+// frameViewer puts what is around every page of a viewer around one that answers nothing, such as an address without a page
+// (U80). It admits nobody: a request without a session stays without a viewer.
+func (s *Shell) frameViewer(c *gin.Context) {
+	if _, inConsole := below(requestOf(c.Request).path, "/console"); !inConsole || formOf(requestOf(c.Request).path, c.Request) != asPage {
+		return
+	}
+	if in, err := s.session(c, s.CookieToken(c.Request)); err == nil {
+		s.enter(c, in)
+	}
+}
+
+// needsPermission ends the formats by which an error page finds the code that is missing; it is their last argument.
 const needsPermission = "this needs the permission %s"
 
 // Permit returns fault.Forbidden unless in holds one of the codes; no codes are always held.

@@ -62,12 +62,12 @@ type Shell struct {
 	faults  *prometheus.CounterVec
 	zones   zoneCache
 
-	bodyIdle time.Duration
+	bodyIdle, writeIdle time.Duration
 }
 
 // ownRoots are the first segments of our own paths: a base path must not begin with one, or a request could not be told
 // from one whose prefix the proxy in front has cut.
-var ownRoots = []string{"console", "api", "erupt-api", "erupt-cloud-api", "erupt-attachment", "eureka", "livez", "readyz", "static", "node-health"}
+var ownRoots = []string{"console", "api", "erupt-api", "erupt-cloud-api", "erupt-attachment", "eureka", "livez", "readyz", "static", "node-health", "badge", "status"}
 
 // New returns a Shell. It fails on a base path that is no plain absolute path or hides one of our own.
 func New(o Options) (*Shell, error) {
@@ -83,7 +83,7 @@ func New(o Options) (*Shell, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Shell{o: o, cross: http.NewCrossOriginProtection(), bodyIdle: bodyIdle}
+	s := &Shell{o: o, cross: http.NewCrossOriginProtection(), bodyIdle: bodyIdle, writeIdle: writeIdle}
 	var err error
 	if s.cookies, err = newCookieStore(o.CookieKeys); err != nil {
 		return nil, err
@@ -120,6 +120,7 @@ func (s *Shell) newEngine() *gin.Engine {
 		if c.Request.URL.Path == "/" && (c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead) {
 			return Redirect(c, "/console/")
 		}
+		s.frameViewer(c)
 		return fault.New(fault.NotFound, "nothing is at this address")
 	}))
 	e.NoMethod(s.Handle(func(c *gin.Context) error {

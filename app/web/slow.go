@@ -10,6 +10,9 @@ import (
 // bodyIdle is how long the sender of a body may be silent.
 const bodyIdle = 30 * time.Second
 
+// writeIdle is how long the reader of an answer of ours may take nothing; streams of nodes have limits of their own.
+const writeIdle = 60 * time.Second
+
 // timedBody ends a request whose sender falls silent before the end of its body. The server has no time limit for whole
 // requests, which would cut long uploads; without any, connections that only promise a byte would stay for ever, also those
 // of strangers: net/http waits for a body that no handler has asked for before it answers.

@@ -1,4 +1,4 @@
-// The console's own script. Pages work without it; it adds copying, menus that close, toasts, relative times, keys,
+// The console's own script. Pages work without it; it adds copying, menus that close, toasts, relative times,
 // and keeps typed text over a session that ended. No eval, no inline code: the page's CSP forbids both.
 (() => {
   "use strict";
@@ -219,27 +219,6 @@
     }
   };
   setInterval(tick, 1000);
-
-  // ---- keys ----
-  document.addEventListener("keydown", (e) => {
-    if (e.key === "Escape") {
-      const open = $("details.drop-menu[open]");
-      if (open) { open.open = false; $("summary", open).focus(); return; }
-      if ($("#drawer > .drawer")) { ec.closeDrawer(); return; }
-      if (document.body.classList.contains("nav-on")) { document.body.classList.remove("nav-on"); return; }
-    }
-    if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select, [contenteditable]")) return;
-    if (e.key === "/") { const s = $("#drawer [data-log-search]") || $("[aria-keyshortcuts='/']"); if (s) { e.preventDefault(); s.focus(); s.select(); } return; }
-    if (e.key === "j" || e.key === "k") {
-      const rows = $$("tbody tr:not(.grp):not([hidden])").filter((r) => $("a.open", r));
-      const at = rows.findIndex((r) => r.contains(document.activeElement));
-      $("a.open", rows[Math.min(Math.max(at + (e.key === "j" ? 1 : -1), 0), rows.length - 1)] || document)?.focus();
-      return;
-    }
-    if (ec.lastKey === "g" && e.key === "n") location.href = base + "/console/nodes";
-    if (ec.lastKey === "g" && e.key === "c") location.href = base + "/console/groups";
-    ec.lastKey = e.key;
-  });
 
   // ---- each page, and each part that arrives later ----
   const dress = (part) => {
