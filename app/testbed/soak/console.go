@@ -231,7 +231,7 @@ func (v *viewers) weigh(ctx context.Context, page string) (first, after int, err
 		}
 		r.Header.Set("Accept-Encoding", "gzip, br")
 		r.Header.Set("Accept", "*/*")
-		res, err := v.client.Do(r)
+		res, err := v.http().Do(r)
 		if err != nil {
 			return 0, false, err
 		}

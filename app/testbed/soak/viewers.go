@@ -25,6 +25,7 @@ type viewers struct {
 	started time.Time
 	login   sync.Mutex
 	client  *http.Client // with the cookie of one login, as tabs of one browser
+	over    bool
 
 	mu       sync.Mutex
 	took     []time.Duration // of fragments
@@ -73,7 +74,7 @@ func (v *viewers) run(ctx context.Context, n int) {
 func (v *viewers) session(ctx context.Context) error {
 	v.login.Lock()
 	defer v.login.Unlock()
-	if v.client != nil {
+	if v.client != nil && !v.over {
 		return nil
 	}
 	jar, err := cookiejar.New(nil)
@@ -97,13 +98,20 @@ func (v *viewers) session(ctx context.Context) error {
 	if res.StatusCode != http.StatusSeeOther {
 		return fmt.Errorf("login: %s", res.Status)
 	}
-	v.client = c
+	v.client, v.over = c, false
 	return nil
 }
 
+// http is the client of the present login.
+func (v *viewers) http() *http.Client {
+	v.login.Lock()
+	defer v.login.Unlock()
+	return v.client
+}
+
 func (v *viewers) close() {
-	if v.client != nil {
-		v.client.CloseIdleConnections()
+	if c := v.http(); c != nil {
+		c.CloseIdleConnections()
 	}
 }
 
@@ -121,7 +129,7 @@ func (v *viewers) open(ctx context.Context, page string) error {
 	if status != http.StatusOK {
 		if status == http.StatusSeeOther || status == http.StatusUnauthorized {
 			v.login.Lock()
-			v.client = nil // the login is over
+			v.over = true // the login; the next console logs in again
 			v.login.Unlock()
 		}
 		return fmt.Errorf("%s answered %d", strings.SplitN(page, "?", 2)[0], status)
@@ -144,7 +152,7 @@ func (v *viewers) listen(ctx context.Context, topics chan<- []string) error {
 		return err
 	}
 	r.Header.Set("Accept", "text/event-stream")
-	res, err := v.client.Do(r)
+	res, err := v.http().Do(r)
 	if err != nil {
 		return err
 	}
@@ -245,7 +253,7 @@ func (v *viewers) fetch(ctx context.Context, path string, fragment bool) (body s
 		r.Header.Set("HX-Request", "true")
 	}
 	start := time.Now()
-	res, err := v.client.Do(r)
+	res, err := v.http().Do(r)
 	if err != nil {
 		return "", 0, 0, err
 	}
