@@ -26,6 +26,9 @@ func (v *nodeViews) deleteRecords(c *gin.Context) error {
 		return web.BodyFault(err)
 	}
 	form := c.Request.PostForm
+	if err := v.mayDelete(c); err != nil {
+		return err
+	}
 	ask := views.PageConfirm{
 		Path: views.PagePath(c.Param("page"), "delete"), Back: views.BackPath(form.Get("back")), Nonce: rand.Text(),
 		Record: form.Get("from") == "record",
@@ -117,4 +120,17 @@ func (v *nodeViews) deleted(c *gin.Context, form url.Values) error {
 		return v.backTo(c, form.Get("back"), "deleted")
 	}
 	return v.done(c, "deleted")
+}
+
+// mayDelete asks for the right before anything is shown: a question whose answer would be refused is none.
+func (v *nodeViews) mayDelete(c *gin.Context) error {
+	node, erupt, ok := v.caller.ResolveErupt(c.Param("page"))
+	if !ok {
+		return nil // there is no such page, which is said below
+	}
+	groups, err := v.groupsOf(c.Request.Context(), node)
+	if err != nil {
+		return err
+	}
+	return permit(c, node, node+"."+erupt+"@"+string(proxy.Delete), groups)
 }

@@ -85,6 +85,8 @@ func (v *nodeViews) pagesOf(ctx context.Context, who *access.Session) ([]views.P
 	var out []views.PageNode
 	for _, s := range judgeAll(nodes, v.view.View(), v.holds.Held) {
 		n := views.PageNode{Name: s.node.Name, Display: s.node.Display, State: s.kind, Pages: menus[s.node.Name]}
+		groups := v.chain(s.node.GroupID)
+		n.Pages = slices.DeleteFunc(n.Pages, func(p views.PageEntry) bool { return !who.HoldsIn(p.Full, groups) })
 		named := map[string]bool{}
 		for i := range n.Pages {
 			named[strings.ToLower(n.Pages[i].Full)] = true

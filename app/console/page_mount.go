@@ -45,6 +45,7 @@ type nodeViews struct {
 	view   pageView
 	holds  pageHolds
 	menus  Menus
+	chain  func(group int64) []int64                                     // its id and those of all above it (D21)
 	audit  func(c *gin.Context, action, subject string, err error) error // the audit trail
 	now    func() time.Time
 	once   *onceBook
@@ -58,7 +59,7 @@ type nodeViews struct {
 // in the address, so the routes themselves ask only for a session.
 func (p *pages) mountPages(root *gin.RouterGroup) {
 	v := &nodeViews{
-		shell: p.shell, caller: p.Pages, nodes: p.Nodes, view: p.Registry, holds: p.Holds, menus: p.Menus,
+		shell: p.shell, caller: p.Pages, nodes: p.Nodes, view: p.Registry, holds: p.Holds, menus: p.Menus, chain: p.Groups.Chain,
 		audit: p.record, now: p.Now,
 		once: newOnceBook(p.Now), days: map[string]map[string]buildmodel.DayForm{}, titles: map[string]string{},
 	}

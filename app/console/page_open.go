@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"eruptcloud/app/buildmodel"
 	"eruptcloud/app/fault"
-	"eruptcloud/app/web"
 	"eruptcloud/proxy"
 	"eruptcloud/views"
 )
@@ -22,6 +22,7 @@ type opened struct {
 	problem *views.PageProblem
 	tree    bool // its menu says that it is a tree
 	named   bool // it has a menu
+	groups  []int64
 }
 
 // open reads which page the address means, checks the viewer's right, and asks the node for the page's model. A node that
@@ -33,14 +34,18 @@ func (v *nodeViews) open(c *gin.Context) (*opened, error) {
 		return nil, fault.New(fault.NotFound, "no node has a page '%s'", full)
 	}
 	full = node + "." + erupt
-	if err := web.Permit(viewer(c), full); err != nil {
+	groups, err := v.groupsOf(c.Request.Context(), node)
+	if err != nil {
+		return nil, err
+	}
+	if err := permit(c, node, full, groups); err != nil {
 		return nil, err
 	}
 	all, err := v.pagesOf(c.Request.Context(), viewer(c))
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{PageHead: views.PageHead{
+	o := &opened{groups: groups, PageHead: views.PageHead{
 		Full: full, Title: erupt, Node: node, NodeLabel: node, Nodes: sideOf(all, node, full), NodeCount: len(all), Said: pageSaid(c),
 	}}
 	for _, n := range all {
@@ -53,6 +58,33 @@ func (v *nodeViews) open(c *gin.Context) (*opened, error) {
 		o.Title, o.tree, o.named = cmp.Or(m.Name, erupt), m.Type == "tree", true
 	}
 	return o, v.fetch(c, o)
+}
+
+// groupsOf returns the group of a node and all above it.
+func (v *nodeViews) groupsOf(ctx context.Context, node string) ([]int64, error) {
+	all, err := v.nodes.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range all {
+		if n.Name == node {
+			return v.chain(n.GroupID), nil
+		}
+	}
+	return nil, nil
+}
+
+// permit returns fault.Forbidden unless the viewer holds code for a node in these groups (D21).
+func permit(c *gin.Context, node, code string, groups []int64) error {
+	if viewer(c).HoldsIn(code, groups) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "for the node %s this needs the permission %s", node, code)
+}
+
+// may is permit for a function of the page.
+func (o *opened) may(c *gin.Context, function proxy.Function) error {
+	return permit(c, o.Node, o.Full+"@"+string(function), o.groups)
 }
 
 // fetch asks for the model. Only missing rights and the like are errors.
@@ -91,7 +123,7 @@ func (v *nodeViews) fetch(c *gin.Context, o *opened) error {
 // power is what the viewer may do: what the node says, and no more than the viewer's own codes give.
 func (v *nodeViews) power(c *gin.Context, o *opened) buildmodel.Power {
 	p, who := o.model.Power, viewer(c)
-	holds := func(function proxy.Function) bool { return who.Holds(o.Full + "@" + string(function)) }
+	holds := func(function proxy.Function) bool { return who.HoldsIn(o.Full+"@"+string(function), o.groups) }
 	p.Add = p.Add && holds(proxy.Add)
 	p.Edit = p.Edit && holds(proxy.Edit)
 	p.Delete = p.Delete && holds(proxy.Delete)

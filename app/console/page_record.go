@@ -59,6 +59,9 @@ func (v *nodeViews) newRecord(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := o.may(c, proxy.Add); err != nil {
+		return err
+	}
 	d := v.newDraft(c, o, c.Query("back"))
 	d.add, d.link = true, c.Query("link")
 	if o.problem == nil {
