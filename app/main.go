@@ -49,7 +49,7 @@ Settings come from flags, then environment (EC_SECTION_KEY), then a TOML file (-
 'eruptcloud config keys' lists them all.
 
 Exit codes: 0 done or stopped by a signal, 1 failure while running, 2 wrong arguments or configuration,
-3 database not usable, 4 address not available, 5 request refused (exists, not found, invalid).`,
+3 database not usable, 4 address not available, 5 request refused (exists, not found, invalid); 'eruptcloud drain --help' has more.`,
 		SilenceUsage: true, SilenceErrors: true, SuggestionsMinimumDistance: 2,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -58,7 +58,7 @@ Exit codes: 0 done or stopped by a signal, 1 failure while running, 2 wrong argu
 	s.bind(root.PersistentFlags())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
-		newDemo(s), newServe(s), newMigrate(s), newInitMenus(s), newConfig(s), newAdmin(s), newNode(s), newHealth(s), newSim(), newVersion(),
+		newDemo(s), newServe(s), newMigrate(s), newInitMenus(s), newConfig(s), newAdmin(s), newNode(s), newDrain(s), newHealth(s), newSim(), newVersion(),
 	)
 	for _, c := range root.Commands() {
 		refuseStrayArguments(c)

@@ -162,7 +162,7 @@ func empty(t *testing.T) string {
 }
 
 func TestVariablesThatAreNoKeys(t *testing.T) {
-	env := []string{"EC_CONFIG=x", "EC_ADMIN_PASSWORD=x", "EC_TEST_REQUIRE=1", "EC_NODE_NAME=x", "PATH=/bin"}
+	env := []string{"EC_CONFIG=x", "EC_ADMIN_PASSWORD=x", "EC_SERVER_URL=http://x", "EC_TOKEN=x", "EC_PASSWORD=x", "EC_TEST_REQUIRE=1", "EC_NODE_NAME=x", "PATH=/bin"}
 	if _, err := load(t, "", env, nil); err != nil {
 		t.Errorf("Load = %v, want those variables left alone", err)
 	}

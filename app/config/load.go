@@ -29,9 +29,9 @@ type Sources struct {
 	Defaults map[string]string // of a command, in place of the built-in ones
 }
 
-// notKeys are variables that begin like settings and are none: the first four are read elsewhere, EC_NODE_* belongs to the
-// sidecar, EC_TEST_* and EC_DEV_* to tests and development.
-var notKeys = []string{"EC_CONFIG", "EC_ADMIN_PASSWORD", "EC_NODE_", "EC_TEST_", "EC_DEV_"}
+// notKeys are variables that begin like settings and are none: some are read elsewhere, by commands that ask a running server
+// among others, EC_NODE_* belongs to the sidecar, EC_TEST_* and EC_DEV_* to tests and development.
+var notKeys = []string{"EC_CONFIG", "EC_ADMIN_PASSWORD", "EC_SERVER_URL", "EC_TOKEN", "EC_PASSWORD", "EC_NODE_", "EC_TEST_", "EC_DEV_"}
 
 // Load reads and validates the configuration. Its error lists every problem, one a line, each with the place and the remedy.
 func Load(src Sources) (*Config, error) {
