@@ -36,6 +36,7 @@ const (
 	TabConfig    = "/config"
 	TabPages     = "/pages"
 	TabLog       = "/log"
+	TabEvents    = "/events"
 	TabSettings  = "/settings"
 )
 
@@ -50,6 +51,105 @@ type NodeHead struct {
 	Holds  []HoldView
 	Said   string
 	Server string // address of this server for snippets
+	// Instance is the one that the page shows; empty: all.
+	Instance  string
+	Instances []InstanceLink // to switch to
+	Refused   []RefusalView
+	Token     TokenState
+	CanDrain  bool // the server knows how
+	HasEvents bool // the server keeps what happened
+}
+
+// InstanceLink is an instance in the switcher.
+type InstanceLink struct {
+	ID, Address string
+	State       StateKind
+}
+
+// RefusalView is somebody who shows a wrong token for the node.
+type RefusalView struct {
+	Address     string
+	Since, Last time.Time
+	Count       int
+}
+
+// TokenState says of a node's token what is left of the one before.
+type TokenState struct {
+	Known   bool // the server rotates tokens
+	Grace   bool // the token before is still accepted
+	Rotated time.Time
+	By      string
+	Until   time.Time
+	Old     []OldToken // instances that registered with the token before, the longest first
+}
+
+// OldToken is an instance that still uses the token before the last rotation.
+type OldToken struct {
+	Instance string
+	Since    time.Time
+}
+
+// DrainView is an instance on its way out of routing.
+type DrainView struct {
+	Instance        string
+	Ordered         bool // by an admin; else the instance said so itself
+	Reason, Account string
+	Since           time.Time
+	Measured        bool // the server counts what is in flight
+	Known           bool // all replicas have told their number
+	Count, Streams  int
+	Oldest          time.Time
+}
+
+// Safe reports whether the process may be stopped: nothing is in flight on any replica.
+func (d DrainView) Safe() bool { return d.Measured && d.Known && d.Count == 0 }
+
+// NodeDrains is the panel of the drains of one node.
+type NodeDrains struct {
+	NodeHead
+	Drains []DrainView
+}
+
+// InstancePage is one instance with all that is known of it.
+type InstancePage struct {
+	NodeHead
+	Row        InstanceRow
+	Drains     NodeDrains
+	Lease      time.Duration
+	Updated    time.Time
+	Modules    []string
+	Erupts     []PageLink
+	MoreErupts int
+	Moved      []string // the addresses before it moved
+	MovedAt    time.Time
+	Events     []EventRow
+}
+
+// EventRow is one thing that happened.
+type EventRow struct {
+	ID                 int64
+	At                 time.Time
+	Kind               string
+	Instance, Location string
+	Reason, Account    string
+	Version            string
+}
+
+// NodeEvents is the tab of what happened to a node.
+type NodeEvents struct {
+	NodeHead
+	Query  EventQuery
+	Rows   []EventRow
+	Pager  Pager
+	Kinds  []FilterChip
+	Newest int64 // id of the newest event that fits, to ask for newer ones
+}
+
+// NodeArrival says whether a new node's first process has arrived.
+type NodeArrival struct {
+	Name      string
+	Instances []InstanceLink
+	Refused   []RefusalView
 }
 
 // HoldView is an admin's order to keep an address out of routing.
@@ -67,7 +167,10 @@ type InstanceRow struct {
 	Beat, Registered time.Time
 	DrainUntil       time.Time
 	Holds            []HoldView
-	Conflict         bool // another instance claims one of its addresses
+	Conflict         bool       // another instance claims one of its addresses
+	Drain            *DrainView // it is draining
+	OldToken         bool       // it registered with the token before the last rotation
+	Last             bool       // no other instance of the node is in routing
 }
 
 // NodeInstances is the tab of a node's instances, and the table on its overview.
@@ -76,6 +179,7 @@ type NodeInstances struct {
 	Instances []InstanceRow
 	// Absent are holds whose address no instance has at present.
 	Absent []HoldView
+	Drains []DrainView
 	Pager  Pager
 }
 
@@ -85,6 +189,7 @@ type NodeOverview struct {
 	Node    NodeFacts
 	Erupts  []PageLink
 	Connect SnippetModel
+	Events  []EventRow // the last few
 }
 
 // NodeFacts are the profile's fields, as the overview and the settings show them.
@@ -102,6 +207,7 @@ type NodeFacts struct {
 type PageLink struct {
 	Erupt, Path string
 	Offer       PageOffer
+	Missing     bool // the node announces it and does not host it
 }
 
 // NodePages is the tab of a node's pages.

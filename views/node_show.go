@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // shownStates are the states that can occur without measurements of reachability, in the order of the counts.
@@ -131,3 +132,19 @@ func (m BulkResult) sum(ctx context.Context) string {
 }
 
 func joined(names []string) string { return strings.Join(names, ", ") }
+
+// sum says how far a rotation is: who rotated, how many instances still use the token before, until when they may.
+func (s TokenState) sum(ctx context.Context) string {
+	if len(s.Old) == 0 {
+		return T(ctx, "token.sum_none", "who", s.By, "ago", Ago(ctx, s.Rotated), "time", Exact(ctx, s.Until))
+	}
+	return T(ctx, "token.sum", "who", s.By, "ago", Ago(ctx, s.Rotated), "count", len(s.Old), "n", Num(len(s.Old)), "time", Exact(ctx, s.Until))
+}
+
+func iso(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// What stands on pages as it is, in every language.
+const (
+	registerPath = "/erupt-cloud-api/register-node"
+	tokenCode    = "cloud_access_token_permission"
+)

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"net/url"
 	"strings"
 )
 
@@ -108,9 +107,4 @@ func markParts(text, query string) []markPart {
 		}
 	}
 	return parts
-}
-
-// InstancePath is where an instance stands among those of its node.
-func InstancePath(node, id string) string {
-	return NodePath(node, TabInstances) + "#" + url.PathEscape(instanceAnchor(id))
 }

@@ -15,6 +15,7 @@ import (
 
 	"eruptcloud/app/access"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
 	"eruptcloud/nodeagent/wire"
@@ -42,6 +43,11 @@ func hostile() *world {
 	w.roles = []access.Role{{ID: 1, Code: "r" + evil, Name: evil, Enabled: true}}
 	w.menus = []access.Menu{{ID: 1, Code: "m" + evil, Name: evil, Value: evil}}
 	w.audit = []access.Entry{{At: now, User: evil, Account: evil, Address: evil, Action: evil, Subject: evil, URL: evil, Error: evil, Params: []byte(evil), RequestID: evil}}
+	d := w.deepen()
+	d.events = []history.Event{{ID: 1, At: now, Node: "n" + evil, Kind: history.Held, Instance: "i" + evil, Reason: evil + "%d", Account: evil, Version: evil}}
+	d.drains = []fleet.Drain{{Node: "n" + evil, Instance: "i" + evil, Reason: evil, Account: evil, Created: now}}
+	d.refusals = []fleet.Refusal{{Node: "n" + evil, Address: evil, Reason: fleet.WrongToken, Since: now, Last: now, Count: 1}}
+	d.graces["n"+evil] = fleet.Grace{Rotated: now, Account: evil, Until: now}
 	s := w.sessions["admin"]
 	s.Name, s.Agent, s.Address = evil, evil, evil
 	w.sessions["admin"] = s
@@ -54,7 +60,7 @@ func everyPage(node, instance, group, user, role string) []string {
 	q := url.Values{"instance": {instance}}.Encode()
 	return []string{
 		"/console/nodes", "/console/nodes?order=worst", "/console/nodes?" + url.Values{"q": {evil}, "group": {group, evil}, "state": {evil}, "version": {evil}}.Encode(),
-		"/console/nodes/new", n, n + "/instances", n + "/config", n + "/config?from=1", n + "/config/compare?rev=1&rev=1", n + "/pages", n + "/log", n + "/log?" + q, n + "/settings",
+		"/console/nodes/new", n, n + "/instances", n + "/config", n + "/config?from=1", n + "/config/compare?rev=1&rev=1", n + "/pages", n + "/log", n + "/log?" + q, n + "/settings", n + "/events?kind=held", n + "/instance?" + url.Values{"id": {instance}}.Encode(), n + "/drains", n + "/arrival", "/console/nodes?view=cards",
 		"/console/groups", "/console/groups/new?" + url.Values{"parent": {group}}.Encode(), g, g + "/config",
 		"/console/users", "/console/users?" + url.Values{"q": {evil}}.Encode(), "/console/users/new", "/console/users/" + url.PathEscape(user), "/console/roles", "/console/roles/new", "/console/roles/" + url.PathEscape(role), "/console/menus", "/console/menus/new",
 		"/console/audit", "/console/audit?" + url.Values{"q": {evil}, "subject": {evil}}.Encode(), "/console/me", "/console/search?q=e", "/console/palette?q=e", "/console/login", "/console/login?" + url.Values{"next": {evil}}.Encode(),

@@ -119,9 +119,16 @@ func (p *pages) afterInstance(c *gin.Context, name, word string) error {
 		return web.Redirect(c, views.NodePath(name, views.TabInstances), "said", word)
 	}
 	tab := views.TabInstances
-	if u, err := url.Parse(c.GetHeader("HX-Current-URL")); err == nil &&
-		u.Path == web.Base(c.Request)+"/console/nodes/"+name {
-		tab = views.TabOverview
+	if u, err := url.Parse(c.GetHeader("HX-Current-URL")); err == nil {
+		switch own := web.Base(c.Request) + "/console/nodes/" + name; u.Path {
+		case own:
+			tab = views.TabOverview
+		case own + "/instance": // the page of one instance, which may be gone now
+			if id := u.Query().Get("id"); word != "removed" {
+				return web.Redirect(c, views.NodePath(name, "/instance"), "id", id, "said", word)
+			}
+			return web.Redirect(c, views.NodePath(name, tab), "said", word)
+		}
 	}
 	n, err := p.nodePage(c, tab)
 	if err != nil {

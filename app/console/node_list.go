@@ -28,12 +28,21 @@ func (p *pages) mountNodes(root *gin.RouterGroup) {
 	p.form(root, http.MethodPost, "/nodes", p.createNode, add)
 	p.route(root, http.MethodGet, "/nodes/:node", p.nodeOverview, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/instances", p.nodeInstances, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/instance", p.showInstance, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/events", p.nodeEvents, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/events/new", p.newEvents, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/drains", p.nodeDrains, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/arrival", p.nodeArrival, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/pages", p.nodePages, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/settings", p.nodeSettings, access.CodeNodes)
 	p.form(root, http.MethodPut, "/nodes/:node/settings", p.saveNode, edit)
 	p.form(root, http.MethodPut, "/nodes/:node/enabled", p.enableNode, edit)
 	p.form(root, http.MethodPost, "/nodes/:node/delete", p.deleteNode, del)
 	p.form(root, http.MethodPost, "/nodes/:node/token", p.showToken, access.CodeViewToken)
+	p.form(root, http.MethodPost, "/nodes/:node/token/rotate", p.rotateToken, edit)
+	p.form(root, http.MethodPost, "/nodes/:node/token/end-grace", p.endGrace, edit)
+	p.form(root, http.MethodPost, "/nodes/:node/drain", p.startDrain, access.CodeManageNodes)
+	p.form(root, http.MethodPost, "/nodes/:node/drain/end", p.endDrain, access.CodeManageNodes)
 	p.form(root, http.MethodPut, "/nodes/:node/hold", p.holdInstance, access.CodeManageNodes)
 	p.form(root, http.MethodPost, "/nodes/:node/hold/lift", p.liftHold, access.CodeManageNodes)
 	p.form(root, http.MethodPost, "/nodes/:node/instances/remove", p.removeInstance, access.CodeManageNodes)
@@ -430,7 +439,7 @@ func (p *pages) beats(ctx context.Context, keys []registry.Key) (map[registry.Ke
 func newestBeat(s nodeState, beats map[registry.Key]time.Time) time.Time {
 	var newest time.Time
 	for _, i := range s.instances {
-		if t := beats[i.Key]; i.kind != views.StateDraining && t.After(newest) {
+		if t := beats[i.Key]; i.Status != registry.OutOfService && t.After(newest) {
 			newest = t
 		}
 	}

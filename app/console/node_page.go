@@ -42,10 +42,10 @@ func (p *pages) nodeOverview(c *gin.Context) error {
 	erupts := n.state.erupts()
 	m := views.NodeOverview{
 		NodeInstances: p.instances(c, n), Node: factsOf(n.state.node, n.tree), Connect: p.snippet(c, n.state.node, ""),
-		Erupts: pageLinks(c, n.state.node.Name, erupts[:min(len(erupts), maxOverviewPages)]),
+		Erupts: pageLinks(c, n.state.node.Name, erupts[:min(len(erupts), maxOverviewPages)]), Events: p.latest(c, n.state.node.Name, ""),
 	}
-	return web.Render(c, views.NodeOverviewPage(m), views.NodeHeadFragment, views.NodeFactsFragment,
-		views.NodeInstancesFragment, views.SideFragment, views.NavNodesFragment)
+	return web.Twin(c, twinOf(c, n, m.Instances), views.NodeOverviewPage(m), views.NodeHeadFragment, views.NodeFactsFragment,
+		views.NodeDrainsFragment, views.NodeInstancesFragment, views.SideFragment, views.NavNodesFragment)
 }
 
 // nodeInstances handles GET /console/nodes/:node/instances.
@@ -58,8 +58,9 @@ func (p *pages) nodeInstances(c *gin.Context) error {
 }
 
 func (p *pages) renderInstances(c *gin.Context, n nodePage) error {
-	return web.Render(c, views.NodeInstancesPage(p.instances(c, n)), views.NodeInstancesFragment, views.NodeHeadFragment,
-		views.SideFragment, views.NavNodesFragment)
+	m := p.instances(c, n)
+	return web.Twin(c, twinOf(c, n, m.Instances), views.NodeInstancesPage(m), views.NodeInstancesFragment, views.NodeDrainsFragment,
+		views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
 }
 
 // nodePages handles GET /console/nodes/:node/pages.
@@ -107,7 +108,7 @@ func (p *pages) nodePage(c *gin.Context, tab string) (nodePage, error) {
 	}
 	view := p.Registry.View()
 	// Judged from the profile just read, not from the list's copy of it, which may be seconds old.
-	n := nodePage{state: judgeBy([]fleet.Node{node}, view, p.orders())[0], tree: tree}
+	n := nodePage{state: judgeBy(oneNode(node), view, p.orders())[0], tree: tree}
 	if n.beats, err = p.heard(ctx, n.state); err != nil {
 		return nodePage{}, err
 	}
@@ -119,6 +120,8 @@ func (p *pages) nodePage(c *gin.Context, tab string) (nodePage, error) {
 	n.head = views.NodeHead{
 		NodeRow: row, Tab: tab, Side: neighbours(states, tree, node, tab), Pages: len(n.state.erupts()), Rev: node.Revision,
 		Left: n.state.departure(), Holds: holdViews(n.holds), Said: said(c), Server: p.server(c),
+		Instances: switcher(n.state), Refused: refusalViews(n.state.refused), Token: p.tokenState(n.state),
+		CanDrain: p.Drains != nil, HasEvents: p.History != nil,
 	}
 	return n, nil
 }
@@ -141,11 +144,8 @@ func neighbours(states []nodeState, tree *groupTree, node fleet.Node, tab string
 
 // instances is the table of a node's instances: the worst first, then as they came.
 func (p *pages) instances(c *gin.Context, n nodePage) views.NodeInstances {
-	m := views.NodeInstances{NodeHead: n.head, Absent: absentHolds(n)}
-	conflicts := map[registry.Key]bool{}
-	for _, k := range p.Registry.Conflicts(n.state.node.Name) {
-		conflicts[k.Holder], conflicts[k.Key] = true, true
-	}
+	m := views.NodeInstances{NodeHead: n.head, Absent: absentHolds(n), Drains: p.drainViews(n.state)}
+	conflicts := p.conflicts(n.state.node.Name)
 	all := slices.Clone(n.state.instances)
 	slices.SortStableFunc(all, func(a, b instanceState) int { return a.kind.Rank() - b.kind.Rank() })
 	page, _ := strconv.Atoi(c.Query("page")) // not a number: the first page
@@ -154,22 +154,34 @@ func (p *pages) instances(c *gin.Context, n nodePage) views.NodeInstances {
 	})
 	m.Pager.Sizes = nil
 	for _, i := range all[min(m.Pager.From()-1, len(all)):m.Pager.To()] {
-		m.Instances = append(m.Instances, instanceRow(i, n.beats, conflicts[i.Key]))
+		m.Instances = append(m.Instances, p.instanceRow(n, i, conflicts[i.Key]))
 	}
 	return m
 }
 
-func instanceRow(i instanceState, beats registryBeats, conflict bool) views.InstanceRow {
+// conflicts are the instances of a node that report one address, or one id, together with another.
+func (p *pages) conflicts(node string) map[registry.Key]bool {
+	out := map[registry.Key]bool{}
+	for _, k := range p.Registry.Conflicts(node) {
+		out[k.Holder], out[k.Key] = true, true
+	}
+	return out
+}
+
+func (p *pages) instanceRow(n nodePage, i instanceState, conflict bool) views.InstanceRow {
 	r := views.InstanceRow{
 		ID: i.ID, State: i.kind, Locations: i.Locations, Registered: i.Registered, Holds: holdViews(i.holds), Conflict: conflict,
+		Drain: p.drainView(i), Last: i.kind == views.StateUp && n.state.up == 1,
 	}
 	if i.Node != nil {
 		r.Version, r.Peer = i.Node.Version, i.Node.Peer
+		r.OldToken = p.oldToken(n.state.node.Name, i)
 	}
-	if i.kind == views.StateDraining {
-		r.DrainUntil = beats[i.Key].until
+	// One that said goodbye itself beats no more: its lease ends when its time to finish does.
+	if i.Status == registry.OutOfService {
+		r.DrainUntil = n.beats[i.Key].until
 	} else {
-		r.Beat = beats[i.Key].at
+		r.Beat = n.beats[i.Key].at
 	}
 	return r
 }

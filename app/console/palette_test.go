@@ -171,7 +171,7 @@ func TestSearchPage(t *testing.T) { // U70, U80
 	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := []searchHit{{Kind: "node", Title: "ledger", State: "up", Note: "General ledger", URL: "/console/nodes/ledger"}, {Kind: "instance", Title: "http://10.20.7.21:8080", Note: "ledger, ledger-1", URL: "/console/nodes/ledger/instances#instance-ledger-1"}}
+	want := []searchHit{{Kind: "node", Title: "ledger", State: "up", Note: "General ledger", URL: "/console/nodes/ledger"}, {Kind: "instance", Title: "http://10.20.7.21:8080", Note: "ledger, ledger-1", URL: "/console/nodes/ledger/instance?id=ledger-1"}}
 	if diff := cmp.Diff(want, got.Hits); diff != "" || got.Query != "ledger" {
 		t.Errorf("JSON (-want +got):\n%s", diff)
 	}
