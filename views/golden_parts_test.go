@@ -109,7 +109,10 @@ func TestGoldenLogDrawer(t *testing.T) { // U32
 	goldenIn(t, "log_drawer", views.LogDrawer(views.LogPanelModel{
 		Node: "order-service", Instance: nasty, Drawer: true,
 		Instances: []views.LogInstance{{ID: nasty, Location: "http://10.0.0.1:8080", State: views.StateUp}, {ID: "i-2", Location: "http://10.0.0.2:8080", State: views.StateHeld}},
-		Lines:     views.LogChunk{Last: 12, Lines: []views.LogLine{views.ParseLogLine(11, "INFO ready"), views.ParseLogLine(12, "ERROR \x1b[31m"+nasty)}},
+		Chunk: views.LogChunk{
+			Node: "order-service", Lines: []views.LogLine{views.ParseLogLine(11, "INFO ready"), views.ParseLogLine(12, "ERROR \x1b[31m"+nasty)},
+			Sources: []views.LogSource{{LogInstance: views.LogInstance{ID: nasty, Short: nasty, Class: "c1"}, First: 11, Last: 12, Oldest: 3}}, Order: views.LogByArrival,
+		},
 	}))
 }
 

@@ -68,9 +68,12 @@ func TestGoldenNotice(t *testing.T) {
 }
 
 func TestGoldenLogLines(t *testing.T) {
-	golden(t, "log_lines", in("en"), views.LogItems(views.LogChunk{Restarted: true, Last: 3, Lines: []views.LogLine{
-		views.ParseLogLine(1, "\x1b[32mINFO\x1b[m ready at https://a.b/c."),
-		views.ParseLogLine(2, "ERROR \x1b[31m<script>\x1b[m\n\tat x"),
+	one, two := views.ParseLogLine(1, "2026-12-01T14:31:12.004+08:00  \x1b[32mINFO\x1b[m ready at https://a.b/c."), views.ParseLogLine(2, "ERROR \x1b[31m<script>\x1b[m\n\tat x")
+	one.Instance, two.Instance = "i-1", "i-2"
+	golden(t, "log_lines", in("en"), views.LogItems(views.LogChunk{Node: "n", Merged: true, Lines: []views.LogLine{one, two}, Sources: []views.LogSource{
+		{LogInstance: views.LogInstance{ID: "i-1", Short: "i-1", Class: "c1"}, First: 1, Last: 1, Restarted: true},
+		{LogInstance: views.LogInstance{ID: "i-2", Short: "i-2", Class: "c2"}, First: 2, Last: 2, Oldest: 1, Rotated: true, Lost: 1204},
+		{LogInstance: views.LogInstance{ID: "i-3", Short: "i-3", Class: "c3"}, Failed: "<b>no answer</b>"},
 	}}))
 }
 

@@ -1,12 +1,16 @@
 package views
 
 import (
+	"context"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"time"
 )
+
+// LogAll chooses all instances of a node, merged. No instance is called so: ids of instances are not empty and the registry
+// takes no control characters, but a star it might; the chooser then shows both.
+const LogAll = "*"
 
 // LogPath is the address of a node's log; instance may be empty.
 func LogPath(node, instance string) string {
@@ -17,192 +21,214 @@ func LogPath(node, instance string) string {
 	return path
 }
 
-// LogPanelModel is the log of one instance of a node, as drawer and as page.
+// LogPanelModel is the log of one or all instances of a node, as drawer and as page.
 type LogPanelModel struct {
 	Node      string
-	Instance  string // the pinned one; empty: the node has none
+	Instance  string // the pinned one; LogAll: all of them; empty: the node has none
 	Instances []LogInstance
-	Lines     LogChunk
+	More      int // instances beyond those that can be merged
+	Chunk     LogChunk
 	Drawer    bool
+	// What the address says besides: the lowest level, the search, the line that it points at, the character set.
+	Level, Search string
+	Line          int64
+	Charset       string
 }
+
+// Merged reports whether the panel shows several instances.
+func (m LogPanelModel) Merged() bool { return m.Instance == LogAll }
 
 // LogInstance is an instance to choose from.
 type LogInstance struct {
 	ID, Location string
+	Short        string // its name in a narrow column
+	Class        string // its colour, "c1" … "c8"
 	State        StateKind
+	Reading      bool // its lines are shown
 }
 
-// linesPath is where the panel asks for what is new.
-func (m LogPanelModel) linesPath() string {
-	return NodePath(m.Node, "/log/lines") + "?" + url.Values{"instance": {m.Instance}}.Encode()
+// query is what the panel's own requests carry.
+func (m LogPanelModel) query(more ...string) string {
+	q := url.Values{"instance": {m.Instance}}
+	if m.Charset != "" {
+		q.Set("charset", m.Charset)
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		q.Set(more[i], more[i+1])
+	}
+	return "?" + q.Encode()
 }
 
-func (m LogPanelModel) downloadPath() string {
-	return NodePath(m.Node, "/log/text") + "?" + url.Values{"instance": {m.Instance}}.Encode()
+// linesPath is where the panel asks for what is new, and for what is older.
+func (m LogPanelModel) linesPath() string { return NodePath(m.Node, "/log/lines") + m.query() }
+
+func (m LogPanelModel) downloadPath() string { return NodePath(m.Node, "/log/text") + m.query() }
+
+// linePath leads to one line.
+func (c LogChunk) linePath(l LogLine) string {
+	return NodePath(c.Node, TabLog) + "?" + url.Values{"instance": {l.Instance}, "line": {strconv.FormatInt(l.Num, 10)}}.Encode()
 }
 
-// LogChunk is a run of log lines.
+func (c LogChunk) wholePath(l LogLine) string {
+	return NodePath(c.Node, "/log/text") + "?" + url.Values{"instance": {l.Instance}, "line": {strconv.FormatInt(l.Num, 10)}}.Encode()
+}
+
+// LogOrder is how merged lines were put in order.
+type LogOrder string
+
+// The orders.
+const (
+	LogByTime    LogOrder = "time"    // every instance writes times
+	LogByBoth    LogOrder = "both"    // some do not: their lines stand where they arrived
+	LogByArrival LogOrder = "arrival" // none does
+)
+
+// key is the text that says so.
+func (o LogOrder) key() string {
+	switch o {
+	case LogByBoth:
+		return "log.order.both"
+	case LogByArrival:
+		return "log.order.arrival"
+	}
+	return "log.order.time"
+}
+
+// LogChunk is a run of log lines in the order in which they are shown.
 type LogChunk struct {
-	Lines []LogLine
-	Last  int64 // number of the newest line that was seen; 0: none yet
+	Node    string
+	Merged  bool
+	Lines   []LogLine
+	Sources []LogSource
+	Order   LogOrder
+	Older   bool // it goes before what is shown
+	Line    int64
+}
+
+// LogSource is what was read from one instance.
+type LogSource struct {
+	LogInstance
+	First, Last int64 // numbers of the oldest line that is shown and the newest that was seen; 0: none yet
+	Oldest      int64 // number of the oldest line that the node still has, as far as known; 0: unknown
 	// Restarted: the node counts from 1 again, so these lines do not continue what was shown before.
 	Restarted bool
+	// Rotated: lines that were there are gone; Lost says how many of them were never seen, -1: unknown.
+	Rotated bool
+	Lost    int64
+	// Again: there is more to read at once.
+	Again bool
+	// Missing: the line that was asked for is not there any more.
+	Missing bool
+	// Gone: the instance is not registered any more.
+	Gone bool
 	// Failed says why nothing could be read; empty: it could.
 	Failed string
 }
 
-// LogLine is one event of a log.
-type LogLine struct {
-	Num   int64
-	Level string // "ERROR", "WARN", "INFO", "DEBUG", "TRACE" or empty
-	Spans []LogSpan
-	Cut   int // length in bytes of what the node sent, if the end is not shown
+// Remaining is how many older lines the node still has, at most.
+func (s LogSource) Remaining() int64 {
+	return max(s.First-max(s.Oldest, 1), 0)
 }
 
-// LogSpan is a piece of a line with one look. With Href it is a link.
-type LogSpan struct{ Class, Text, Href string }
+// Remaining sums over all instances.
+func (c LogChunk) Remaining() (n int64) {
+	for _, s := range c.Sources {
+		n += s.Remaining()
+	}
+	return n
+}
 
-// maxLogLine is how much of one event is shown, in bytes; the rest stays on the node.
-const maxLogLine = 8 << 10
+// class is the colour of a line's instance, short its name.
+func (c LogChunk) source(id string) (class, short string) {
+	for _, s := range c.Sources {
+		if s.ID == id {
+			return s.Class, s.Short
+		}
+	}
+	return "", id
+}
 
-var (
-	logLevel = regexp.MustCompile(`\b(FATAL|ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE)\b`)
-	// An escape sequence: CSI … final byte, OSC … end, or a two-byte escape.
-	escape  = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b[@-Z\\\\-_]?")
-	logLink = regexp.MustCompile(`https?://[^\s"'<>\\^` + "`" + `{|}]+`)
-)
+// empty reports whether nobody has logged anything.
+func (c LogChunk) empty() bool {
+	for _, s := range c.Sources {
+		if s.Last != 0 || s.Failed != "" || s.Gone || s.Rotated {
+			return false
+		}
+	}
+	return len(c.Lines) == 0
+}
 
-// ParseLogLine turns what a node logged into spans: the colours of a white list become classes, links are http or https,
-// everything else is text (U32).
-func ParseLogLine(num int64, content string) LogLine {
-	line := LogLine{Num: num}
-	if len(content) > maxLogLine {
-		line.Cut = len(content)
-		content = content[:maxLogLine]
-		for len(content) > 0 && !utf8.ValidString(content[len(content)-min(len(content), utf8.UTFMax):]) {
-			r, size := utf8.DecodeLastRuneInString(content)
-			if r != utf8.RuneError || size != 1 {
-				break
+// charsets are the character sets that lines were read as, other than UTF-8.
+func (c LogChunk) charsets() string {
+	seen := map[string]bool{}
+	var out []string
+	for _, l := range c.Lines {
+		if l.Charset != "" && !seen[l.Charset] {
+			seen[l.Charset] = true
+			out = append(out, l.Charset)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// logTime is the time of a line: in the viewer's zone if the line names its own, else as the node wrote it.
+func logTime(ctx context.Context, l LogLine) string {
+	at := l.Time
+	if l.Zoned {
+		at = at.In(zoneOf(FrameOf(ctx)))
+	}
+	return at.Format("15:04:05.000")
+}
+
+// logTitle says all that is known about the place of a line.
+func logTitle(ctx context.Context, l LogLine) string {
+	switch {
+	case l.Time.IsZero():
+		return T(ctx, "log.line", "n", Num(l.Num))
+	case l.Zoned:
+		return T(ctx, "log.line_at", "n", Num(l.Num), "at", Exact(ctx, l.Time))
+	}
+	return T(ctx, "log.line_local", "n", Num(l.Num), "at", l.Time.Format("2006-01-02 15:04:05"))
+}
+
+// logStamp is the time of a line in milliseconds, for the script, which puts late lines in their place.
+func logStamp(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+
+// LogCharsets are what one may choose to read lines as; the empty one tries UTF-8 first.
+var LogCharsets = []string{"", "utf-8", "gb18030", "windows-1252"}
+
+// ShortNames are names of instances for a narrow column: what they differ in, at most limit characters.
+func ShortNames(ids []string, limit int) []string {
+	prefix := ""
+	if len(ids) > 1 {
+		prefix = ids[0]
+		for _, id := range ids[1:] {
+			n := 0
+			for n < min(len(prefix), len(id)) && prefix[n] == id[n] {
+				n++
 			}
-			content = content[:len(content)-1] // a character was cut in its middle
+			prefix = prefix[:n]
 		}
+		prefix = prefix[:strings.LastIndexAny(prefix, "-_.:/@#")+1]
 	}
-	class, rest := "", strings.TrimRight(content, "\r\n")
-	var plain strings.Builder
-	for rest != "" {
-		at := escape.FindStringIndex(rest)
-		text := rest
-		if at != nil {
-			text = rest[:at[0]]
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		short := []rune(id)
+		if len(short) > limit {
+			short = []rune(strings.TrimPrefix(id, prefix))
 		}
-		if text = printable(text); text != "" {
-			plain.WriteString(text)
-			line.Spans = appendLinked(line.Spans, class, text)
+		if len(short) > limit {
+			short = append([]rune("…"), short[len(short)-limit+1:]...)
 		}
-		if at == nil {
-			break
-		}
-		class = nextClass(class, rest[at[0]:at[1]])
-		rest = rest[at[1]:]
+		out[i] = string(short)
 	}
-	line.Level = levelOf(plain.String())
-	return line
+	return out
 }
 
-// printable replaces what must not reach a page: invalid bytes, control characters other than tab and line feed, and those
-// that turn the direction of writing around, which make a line say what was never logged.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		if r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(s, "�"))
-}
-
-// nextClass applies an escape sequence to the class in force; unknown ones change nothing.
-func nextClass(class, seq string) string {
-	if !strings.HasPrefix(seq, "\x1b[") || !strings.HasSuffix(seq, "m") {
-		return class
+// of says of which instance something is true, where several are shown.
+func (c LogChunk) of(ctx context.Context, s LogSource, text string) string {
+	if !c.Merged {
+		return text
 	}
-	for code := range strings.SplitSeq(seq[2:len(seq)-1], ";") {
-		n, err := strconv.Atoi(code)
-		if err != nil && code != "" {
-			return class
-		}
-		switch {
-		case n == 0 || n == 39 || n == 22:
-			class = ""
-		case n == 2 || n == 90:
-			class = "ansi-2"
-		case n == 38 || n == 48:
-			return class // an extended colour: its arguments are no codes
-		case n >= 91 && n <= 96:
-			class = ansiClass(n - 60)
-		case n >= 31 && n <= 36:
-			class = ansiClass(n)
-		}
-	}
-	return class
-}
-
-func ansiClass(n int) string {
-	if n == 34 {
-		n = 36 // blue is hard to read on both papers
-	}
-	return "ansi-" + strconv.Itoa(n)
-}
-
-func appendLinked(spans []LogSpan, class, text string) []LogSpan {
-	for text != "" {
-		at := logLink.FindStringIndex(text)
-		if at == nil {
-			return append(spans, LogSpan{Class: class, Text: text})
-		}
-		if at[0] > 0 {
-			spans = append(spans, LogSpan{Class: class, Text: text[:at[0]]})
-		}
-		link := strings.TrimRight(text[at[0]:at[1]], ".,;:!?)]")
-		spans = append(spans, LogSpan{Class: class, Text: link, Href: link})
-		text = text[at[0]+len(link):]
-	}
-	return spans
-}
-
-// levelOf finds the level near the start of a line, where loggers write it.
-func levelOf(s string) string {
-	if len(s) > 160 {
-		s = s[:160]
-	}
-	switch m := logLevel.FindString(s); m {
-	case "FATAL":
-		return "ERROR"
-	case "WARNING":
-		return "WARN"
-	default:
-		return m
-	}
-}
-
-func (l LogLine) rowClass() string {
-	switch l.Level {
-	case "ERROR":
-		return "err"
-	case "WARN":
-		return "warn"
-	}
-	return ""
-}
-
-func (l LogLine) levelClass() string {
-	switch l.Level {
-	case "ERROR":
-		return "is-down"
-	case "WARN":
-		return "is-slow"
-	}
-	return ""
+	return T(ctx, "log.of", "instance", s.Short, "what", text)
 }

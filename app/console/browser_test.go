@@ -16,7 +16,6 @@ import (
 
 	"eruptcloud/app/registry"
 	"eruptcloud/app/testbed"
-	"eruptcloud/nodeagent/wire"
 )
 
 // tab is a browser's tab on a console. change alters the world between two requests.
@@ -202,45 +201,6 @@ func TestPageSaysWhenTheServerIsAway(t *testing.T) { // U62, S76, S90
 	b.eval(`window.fetch = window.fetchWas; 0`)
 	b.change(func() { w.changed[0]("node", "order-service") })
 	b.until("live again", `document.querySelector("#live[data-on] .lbl")?.textContent === "Live"`)
-}
-
-func TestLogFollowsInADrawer(t *testing.T) { // U30, U31
-	w := commerce()
-	b := browse(t, w)
-	b.open("/console/nodes")
-	b.click("#node-order-service [data-testid=open-log]")
-	b.until("the drawer", `document.querySelectorAll("#drawer .log li[data-num]").length === 40 && document.querySelector("#frame").inert`)
-	num := int64(40)
-	grow := func(n int) {
-		b.change(func() {
-			for range n {
-				num++
-				w.log[firstLog] = append(w.log[firstLog], wire.LogLine{Num: num, Content: fmt.Sprintf("WARN line <b>%d</b>", num)})
-			}
-		})
-	}
-	grow(60)
-	b.until("new lines at the end", `(() => { const l = document.querySelector("#drawer .log"); return l.lastElementChild.dataset.num === "100" && l.scrollHeight - l.scrollTop - l.clientHeight < 24; })()`)
-	b.eval(`document.querySelector("#drawer .log").scrollTop = 0; 0`)
-	b.until("paused", `document.querySelector("[data-log-status]").textContent.startsWith("Paused") && !document.querySelector("[data-do=log-follow]").hidden`)
-	grow(7)
-	b.until("the count of unread lines", `document.querySelector("[data-log-status]").textContent === "Paused, 7 new lines" && document.querySelector("#drawer .log").scrollTop < 5`)
-	b.keys("[data-log-search]", "line <b>10")
-	b.until("the matches", `document.querySelector("[data-log-found]").textContent === "1 of 8" && document.querySelectorAll("#drawer .log mark").length === 8 && !document.querySelector("#drawer .log b")`)
-	b.click("[data-do=log-level][value=WARN]")
-	if got := b.eval(`[...document.querySelectorAll("#drawer .log li[data-num]:not([hidden])")].every((l) => ["WARN", "ERROR"].includes(l.dataset.lv))`); got != true {
-		t.Error("lower levels are still shown")
-	}
-	b.eval(`document.querySelector("[data-do=log-follow]").click(); 0`)
-	grow(2500)
-	b.until("at most 2,000 lines", `document.querySelector("#drawer .log").lastElementChild.dataset.num === "2607" && document.querySelectorAll("#drawer .log li").length <= 2000`)
-	b.change(func() { w.log[firstLog] = []wire.LogLine{{Num: 1, Content: "INFO started anew"}} })
-	b.until("the restart", `document.querySelector("#drawer .log [data-restarted]") && document.querySelector("#drawer .log").lastElementChild.dataset.num === "1"`)
-	b.do(chromedp.KeyEvent("\x1b"))
-	b.until("closed", `!document.querySelector("#drawer > .drawer") && !document.querySelector("#frame").inert`)
-	if got := b.eval(`document.activeElement.dataset.testid || ""`); got != "open-log" {
-		t.Errorf("the focus went to %v, want the button that opened the log", got)
-	}
 }
 
 func TestTypedTextOutlivesTheSession(t *testing.T) { // S61, U63

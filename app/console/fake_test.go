@@ -333,12 +333,13 @@ func (f fakeCaller) Log(_ context.Context, c proxy.LogCall) ([]wire.LogLine, err
 	}
 	all := f.log[c.Location]
 	if c.Offset == nil {
-		return all, nil
+		return all[max(len(all)-c.Size, 0):], nil
 	}
 	if n := len(all); n > 0 && all[n-1].Num == *c.Offset {
 		return nil, nil // as a Java node does
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(l wire.LogLine) bool { return l.Num < *c.Offset }), nil
+	out := slices.DeleteFunc(slices.Clone(all), func(l wire.LogLine) bool { return l.Num < *c.Offset })
+	return out[:min(len(out), c.Size)], nil
 }
 
 type fakeUsers struct{ *world }

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,176 +8,209 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
-	"eruptcloud/app/registry"
+	"eruptcloud/app/fleet"
 	"eruptcloud/app/web"
-	"eruptcloud/nodeagent/wire"
-	"eruptcloud/proxy"
 	"eruptcloud/views"
 )
 
-// How much of a log is read. A node answers a request without offset from its oldest line on (erupt-wire 2.9), so the tail
-// is only seen by asking for more than its buffer holds.
+// How much of a log is read and shown. A node answers a request without offset from its oldest line on (erupt-wire 2.9), so
+// the tail is only seen by asking for more than its buffer holds.
 const (
-	logBuffer = 2000 // asked for at first
-	logShown  = 500  // of that, shown at first
-	logPoll   = 500  // asked for by each poll
+	logBuffer  = 2000 // lines of one instance asked for at first
+	logShown   = 500  // of those, shown at first and with each older page
+	logPoll    = 500  // asked for by each poll, of one instance
+	logContext = 200  // lines before the one that a link points at
+	logMerged  = 16   // instances whose lines are merged
+	logColors  = 8    // that instances have in the merged view
+	logName    = 12   // characters of an instance's name in its column
 )
 
-// nodeLog handles GET /console/nodes/:node/log: the drawer for htmx, a page for everybody else.
+// nodeLog handles GET /console/nodes/:node/log?instance=&line=&level=&q=&charset=: the drawer for htmx, a page for everybody
+// else, and the lines as JSON for scripts. The instance "*" is all of them.
 func (p *pages) nodeLog(c *gin.Context) error {
+	node, err := p.nodeFor(c, access.CodeNodeLog)
+	if err != nil {
+		return err
+	}
+	v, err := p.logView(c, node)
+	if err != nil {
+		return err
+	}
+	m := views.LogPanelModel{
+		Node: node.Name, Instance: v.instance, Instances: v.all, Drawer: isFragment(c), Search: limitedText(c.Query("q"), 200),
+		Level: logLevelOf(c.Query("level")), Charset: v.charset, More: max(len(v.all)-logMerged, 0),
+	}
+	if m.Line, err = wholeNumber(c, "line"); err != nil {
+		return err
+	}
+	m.Chunk = views.LogChunk{Node: node.Name}
+	if v.instance != "" {
+		m.Chunk = v.start(m.Line)
+	}
+	if m.Drawer {
+		return web.Twin(c, logDocumentOf(m.Chunk), views.LogDrawer(m), views.LogDrawerFragment)
+	}
 	n, err := p.nodePage(c, views.TabLog)
 	if err != nil {
 		return err
 	}
-	m := views.LogPanelModel{Node: n.state.node.Name, Drawer: isFragment(c)}
-	instances := n.state.instances
-	for _, i := range instances {
-		m.Instances = append(m.Instances, views.LogInstance{ID: i.ID, Location: first(i.Locations), State: i.kind})
-	}
-	if len(instances) > 0 {
-		i := chosen(instances, c.Query("instance"))
-		m.Instance = i.ID
-		m.Lines = p.tail(c, n.state.node.Name, i.Instance)
-	}
-	if m.Drawer {
-		return web.Render(c, views.LogDrawer(m), views.LogDrawerFragment)
-	}
-	return web.Render(c, views.LogPage(n.head, m), views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
+	return web.Twin(c, logDocumentOf(m.Chunk), views.LogPage(n.head, m), views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
 }
 
-// logLines handles GET /console/nodes/:node/log/lines?instance=&offset=: what was logged after the line with that number.
+// logLines handles GET /console/nodes/:node/log/lines?instance=&charset=: with at=NUM@INSTANCE what was logged after the line
+// with that number, with before=NUM@INSTANCE what was logged before it, without either the newest lines. In the merged view
+// each instance has its own number.
 func (p *pages) logLines(c *gin.Context) error {
-	name := c.Param("node")
-	in, err := p.instance(name, c.Query("instance"))
+	node, err := p.nodeFor(c, access.CodeNodeLog)
 	if err != nil {
 		return err
 	}
-	offset, err := strconv.ParseInt(c.DefaultQuery("offset", "0"), 10, 64)
-	if err != nil || offset < 0 {
-		return fault.New(fault.Invalid, "offset must be a whole number, 0 or more").Because(err)
-	}
-	if offset == 0 {
-		return web.Render(c, views.LogItems(p.tail(c, name, in)))
-	}
-	chunk, err := p.linesAfter(c, name, in, offset)
+	v, err := p.logView(c, node)
 	if err != nil {
 		return err
 	}
-	if len(chunk.Lines) == 0 && !chunk.Restarted {
-		c.Status(http.StatusNoContent)
-		c.Writer.WriteHeaderNow()
-		return nil
+	at, err := cursors(c.QueryArray("at"))
+	if err != nil {
+		return err
 	}
-	return web.Render(c, views.LogItems(chunk))
+	before, err := cursors(c.QueryArray("before"))
+	if err != nil {
+		return err
+	}
+	var chunk views.LogChunk
+	switch {
+	case len(before) > 0:
+		chunk = v.older(before)
+	case len(at) > 0:
+		chunk = v.newer(at)
+	default:
+		chunk = v.start(0)
+	}
+	return web.Twin(c, logDocumentOf(chunk), views.LogItems(chunk))
 }
 
-// linesAfter asks for the line before the last known one as well: an instance that still has it has not restarted. Asked
-// for its newest line a node answers nothing, as does one whose counter began anew (erupt-wire 2.9).
-func (p *pages) linesAfter(c *gin.Context, node string, in registry.Instance, last int64) (views.LogChunk, error) {
-	from := max(last-1, 0)
-	lines, err := p.readLog(c.Request.Context(), viewer(c).Token, node, in, logPoll, &from)
-	if err != nil {
-		return views.LogChunk{}, err
+// logView chooses whose lines a request is about.
+func (p *pages) logView(c *gin.Context, node fleet.Node) (*logView, error) {
+	v := &logView{p: p, ctx: c.Request.Context(), token: viewer(c).Token, node: node.Name, charset: c.Query("charset"), instance: c.Query("instance")}
+	if !slices.Contains(views.LogCharsets, v.charset) {
+		return nil, fault.New(fault.Invalid, "charset must be one of %s", strings.Join(views.LogCharsets[1:], ", "))
 	}
-	if len(lines) == 0 && last > 1 {
-		chunk := p.tail(c, node, in)
-		chunk.Restarted = len(chunk.Lines) > 0 && chunk.Last < last
-		if chunk.Restarted || chunk.Failed != "" {
-			return chunk, nil
+	state := judgeBy([]fleet.Node{node}, p.Registry.View(), p.orders())[0]
+	ids := make([]string, len(state.instances))
+	for i, in := range state.instances {
+		ids[i] = in.ID
+	}
+	short := views.ShortNames(ids, logName)
+	for i, in := range state.instances {
+		v.all = append(v.all, views.LogInstance{
+			ID: in.ID, Location: first(in.Locations), State: in.kind, Short: short[i], Class: "c" + strconv.Itoa(i%logColors+1),
+		})
+	}
+	if v.instance == "" {
+		v.instance = usualInstance(state.instances)
+	}
+	for i := range v.all {
+		if v.merged() && len(v.chosen) < logMerged || v.all[i].ID == v.instance {
+			v.chosen = append(v.chosen, v.all[i])
 		}
-		lines = nil // the buffer was emptied or turned over; the next poll goes on from what is there
-		return views.LogChunk{Lines: after(chunk.Lines, last), Last: chunk.Last}, nil
 	}
-	return views.LogChunk{Lines: after(parseLog(lines), last), Last: max(last, newest(lines))}, nil
+	if len(v.chosen) == 0 && v.instance != "" && !v.merged() {
+		v.chosen = []views.LogInstance{{ID: v.instance, Short: v.instance, Class: "c1"}} // it has left: said in the panel
+	}
+	if v.merged() && len(v.all) == 0 {
+		v.instance = ""
+	}
+	return v, nil
 }
 
-// tail reads the newest lines. What goes wrong is part of the panel: the node, not the page, is broken.
-func (p *pages) tail(c *gin.Context, node string, in registry.Instance) views.LogChunk {
-	lines, err := p.readLog(c.Request.Context(), viewer(c).Token, node, in, logBuffer, nil)
-	if err != nil {
-		return views.LogChunk{Failed: message(views.FrameOf(c.Request.Context()).Lang, err)}
+// usualInstance is what is shown when nobody chose: all of a few instances, else the first in routing.
+func usualInstance(all []instanceState) string {
+	switch {
+	case len(all) == 0:
+		return ""
+	case len(all) > 1 && len(all) <= logMerged:
+		return views.LogAll
 	}
-	last := newest(lines)
-	if len(lines) > logShown {
-		lines = lines[len(lines)-logShown:]
+	if i := slices.IndexFunc(all, func(i instanceState) bool { return i.kind == views.StateUp }); i >= 0 {
+		return all[i].ID
 	}
-	return views.LogChunk{Lines: parseLog(lines), Last: last}
+	return all[0].ID
 }
 
-// message is what an error of the proxy or of ours says to people.
-func message(lang string, err error) string {
-	var f *proxy.Failure
-	if errors.As(err, &f) {
-		return views.Translate(lang, f.Format, f.Args...)
+// cursors reads positions of the form NUM@INSTANCE.
+func cursors(texts []string) (map[string]int64, error) {
+	if len(texts) > 4*logMerged {
+		return nil, fault.New(fault.Invalid, "at most %d positions may be named", 4*logMerged)
 	}
-	own := fault.Of(err)
-	return views.Translate(lang, own.Format, own.Args...)
+	out := make(map[string]int64, len(texts))
+	for _, text := range texts {
+		number, id, found := strings.Cut(text, "@")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n < 0 || !found {
+			return nil, fault.New(fault.Invalid, "a position must be a whole number, @ and an instance").Because(err)
+		}
+		out[id] = n
+	}
+	return out, nil
 }
 
-func (p *pages) readLog(ctx context.Context, token, node string, in registry.Instance, size int, offset *int64) ([]wire.LogLine, error) {
-	lines, err := p.Caller.Log(ctx, proxy.LogCall{Node: node, Location: first(in.Locations), Token: token, Size: size, Offset: offset})
-	if err != nil {
-		return nil, err
+// wholeNumber reads a parameter that may be missing: 0.
+func wholeNumber(c *gin.Context, name string) (int64, error) {
+	text := c.Query(name)
+	if text == "" {
+		return 0, nil
 	}
-	slices.SortStableFunc(lines, func(a, b wire.LogLine) int { return int(min(max(a.Num-b.Num, -1), 1)) })
-	return lines, nil
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fault.New(fault.Invalid, "%s must be a whole number, 0 or more", name).Because(err)
+	}
+	return n, nil
 }
 
-// logText handles GET /console/nodes/:node/log/text: what the node has buffered, as a file without colours.
+func logLevelOf(text string) string {
+	if level := strings.ToUpper(text); slices.Contains([]string{"DEBUG", "INFO", "WARN", "ERROR"}, level) {
+		return level
+	}
+	return ""
+}
+
+// limitedText keeps at most n characters.
+func limitedText(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}
+
+// logText handles GET /console/nodes/:node/log/text?instance=&line=: what the node has buffered, or one line of it, as a file
+// without colours.
 func (p *pages) logText(c *gin.Context) error {
-	name := c.Param("node")
-	in, err := p.instance(name, c.Query("instance"))
+	node, err := p.nodeFor(c, access.CodeNodeLog)
 	if err != nil {
 		return err
 	}
-	lines, err := p.readLog(c.Request.Context(), viewer(c).Token, name, in, logBuffer, nil)
+	v, err := p.logView(c, node)
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	for _, l := range parseLog(lines) {
-		for _, s := range l.Spans {
-			b.WriteString(s.Text)
-		}
-		b.WriteByte('\n')
+	line, err := wholeNumber(c, "line")
+	if err != nil {
+		return err
+	}
+	text, err := v.text(line)
+	if err != nil {
+		return err
+	}
+	name := node.Name
+	if line > 0 {
+		name += "-" + strconv.FormatInt(line, 10)
 	}
 	c.Header("Cache-Control", "no-store")
 	c.Header("Content-Disposition", `attachment; filename="`+fileName(name)+`.log"`)
-	c.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(b.String()))
+	c.Data(http.StatusOK, "text/plain; charset=utf-8", text)
 	return nil
-}
-
-func parseLog(lines []wire.LogLine) []views.LogLine {
-	out := make([]views.LogLine, 0, len(lines))
-	for _, l := range lines {
-		out = append(out, views.ParseLogLine(l.Num, l.Content))
-	}
-	return out
-}
-
-// after drops lines up to a number.
-func after(lines []views.LogLine, last int64) []views.LogLine {
-	return slices.DeleteFunc(lines, func(l views.LogLine) bool { return l.Num <= last })
-}
-
-func newest(lines []wire.LogLine) int64 {
-	var n int64
-	for _, l := range lines {
-		n = max(n, l.Num)
-	}
-	return n
-}
-
-// chosen is the instance that was asked for, else the first in routing, else the first.
-func chosen(all []instanceState, id string) instanceState {
-	if i := slices.IndexFunc(all, func(i instanceState) bool { return i.ID == id }); i >= 0 {
-		return all[i]
-	}
-	if i := slices.IndexFunc(all, func(i instanceState) bool { return i.kind == views.StateUp }); i >= 0 {
-		return all[i]
-	}
-	return all[0]
 }
 
 func first(s []string) string {
