@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
 	"eruptcloud/app/registry"
 	"eruptcloud/views"
 )
@@ -198,11 +200,44 @@ func (p *pages) changes(c *gin.Context) error {
 	return nil
 }
 
-// allowed leaves names out of what viewers without the right to see nodes and groups hear.
+// allowed leaves names out of what viewers hear who may not see these nodes and groups (D21).
 func (p *pages) allowed(c *gin.Context, m liveMessage) liveMessage {
-	if !viewer(c).Holds(access.CodeNodes) && !viewer(c).Holds(access.CodeGroups) {
+	v := viewer(c)
+	if !v.Holds(access.CodeNodes) && !v.Holds(access.CodeGroups) {
 		m.Topics = []string{}
+		return m
 	}
+	if len(v.Scopes) == 0 || len(m.Topics) == 0 {
+		return m
+	}
+	groups := map[string]int64{} // topic → the group that it is about
+	nodes, err := p.Nodes.All(c.Request.Context())
+	if err == nil {
+		for _, n := range nodes {
+			groups[nodeTopic+n.Name] = n.GroupID
+		}
+		var all []fleet.Group
+		if all, err = p.Groups.List(c.Request.Context()); err == nil {
+			for _, g := range all {
+				groups[groupTopic+g.Code] = g.ID
+			}
+		}
+	}
+	topics := map[string]bool{}
+	for _, t := range m.Topics {
+		group, known := groups[t]
+		code := access.CodeNodes
+		if strings.HasPrefix(t, groupTopic) {
+			code = access.CodeGroups
+		}
+		switch {
+		case !known: // it is gone, and may have been his
+			topics[topicAll] = true
+		case p.holds(v, code, group):
+			topics[t] = true
+		}
+	}
+	m.Topics = sorted(topics)
 	return m
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/registry"
 )
 
@@ -93,6 +94,35 @@ func TestStreamTellsNoNamesToThoseWithoutTheRight(t *testing.T) {
 	a := s.as("guest", http.MethodGet, "/console/changes?v=0", nil)
 	if includes(a.must(t, 200), "ledger") {
 		t.Error("a guest may poll the names of nodes")
+	}
+}
+
+// D21: whoever sees some groups hears of these, and that something is gone which has no group any more.
+func TestStreamTellsNoNamesOfOtherGroups(t *testing.T) {
+	w := commerce()
+	for i := range w.nodes {
+		for _, g := range w.groups {
+			if w.nodes[i].Group == g.Code {
+				w.nodes[i].GroupID = g.ID
+			}
+		}
+	}
+	s := newSite(t, w)
+	s.limit("team", []int64{1}, access.CodeNodes, access.CodeGroups) // payments
+	var boot liveMessage
+	if err := json.Unmarshal(s.as("team", http.MethodGet, "/console/changes", nil).Body.Bytes(), &boot); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][2]string{{"node", "ledger"}, {"node", "order-service"}, {"group", "payments"}, {"group", "promo"}, {"hold", "carrier-sf"}, {"node", "gone-by-now"}} {
+		s.changed[0](c[0], c[1])
+	}
+	poll := "/console/changes?" + url.Values{"boot": {boot.Boot}, "v": {fmt.Sprint(boot.Version)}}.Encode()
+	var m liveMessage
+	if err := json.Unmarshal(s.as("team", http.MethodGet, poll, nil).Body.Bytes(), &m); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"all", "group:payments", "node:ledger"}; !slices.Equal(m.Topics, want) {
+		t.Errorf("the team hears %v, want %v", m.Topics, want)
 	}
 }
 
