@@ -25,7 +25,7 @@ var words = regexp.MustCompile(`\pL{2,}|\p{Han}`)
 // isPlain reports whether a text says nothing in any language.
 func isPlain(s string) bool {
 	s = strings.TrimSpace(regexp.MustCompile(`&[a-z]+;`).ReplaceAllString(s, ""))
-	return slices.Contains(plain, s) || !words.MatchString(s) || regexp.MustCompile(`^\w+@[A-Z_]+$`).MatchString(s) // a permission's code
+	return slices.Contains(plain, s) || !words.MatchString(s) || regexp.MustCompile(`^(\w+@[A-Z_]+|/[\w/-]+)$`).MatchString(s) // a permission's code, a path
 }
 
 func TestTemplatesHoldNoTextThatIsNoKey(t *testing.T) { // U71

@@ -77,6 +77,7 @@ type Server struct {
 	loads     *loads
 	models    *modelCache
 	shell     *web.Shell
+	badgeKey  []byte // for the links by which others read the state of a node
 	handler   http.Handler
 
 	parts   []part
@@ -232,6 +233,7 @@ type stores struct {
 func (s *Server) buildShell(keys secrets) error {
 	cookie := derive(string(keys.Session), "cookie signature")
 	seal := derive(string(keys.Session), "cookie encryption")
+	s.badgeKey = derive(string(keys.Token), "badge links")
 	var err error
 	s.shell, err = web.New(web.Options{
 		BasePath: s.c.Server.BasePath, TrustedProxies: s.c.Server.TrustedProxies, Sessions: s.domain.Access.Sessions,
@@ -282,7 +284,7 @@ func (s *Server) mountAPIs() error {
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller, Pages: s.caller,
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
 		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads, Traces: s.proxy,
-		Listen: f.Listen, Done: s.closing,
+		Listen: f.Listen, Done: s.closing, ReadTokens: f.Nodes, BadgeKey: s.badgeKey,
 	}); err != nil {
 		return err
 	}

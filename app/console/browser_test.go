@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,8 @@ type tab struct {
 
 	mu   sync.Mutex
 	said []string // errors that the browser reported
+
+	intercept atomic.Pointer[func(http.ResponseWriter, *http.Request) bool] // answers in the console's place, if it returns true
 }
 
 func browse(t *testing.T, w *world) *tab {
@@ -35,6 +38,9 @@ func browse(t *testing.T, w *world) *tab {
 	s := newSite(t, w)
 	b := &tab{t: t}
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if f := b.intercept.Load(); f != nil && (*f)(rw, r) {
+			return
+		}
 		if r.URL.Path != "/console/events" {
 			b.gate.Lock()
 			defer b.gate.Unlock()

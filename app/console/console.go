@@ -140,6 +140,9 @@ type Options struct {
 	History  History
 	// Listen registers for changes of profiles, groups and holds (fleet.Fleet.Listen).
 	Listen func(func(kind, id string))
+	// ReadTokens and BadgeKey make the links by which others read the state of a node; without either there are none.
+	ReadTokens ReadTokens
+	BadgeKey   []byte
 	// Server is the address of this server as nodes reach it, with its base path; empty: as the browser sees it.
 	Server string
 	// Done ends when the process stops: open event streams end with it. Nil: never.
@@ -181,6 +184,7 @@ func Mount(shell *web.Shell, o Options) error {
 	p.mountAccess(root)
 	p.mountLive(root)
 	p.mountPalette(root)
+	p.mountBadges(e, root)
 	if o.Pages != nil {
 		p.mountPages(root)
 	}

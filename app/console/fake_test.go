@@ -178,6 +178,19 @@ func (f fakeNodes) Delete(_ context.Context, name, _ string) error {
 	return nil
 }
 
+// testBadgeKey makes the links to badges in tests.
+var testBadgeKey = []byte("badges of a test")
+
+func (f fakeNodes) Tokens(name string) []string {
+	switch {
+	case f.find(name) < 0:
+		return nil
+	case name == "empty":
+		return []string{""}
+	}
+	return []string{secretToken}
+}
+
 func (f fakeNodes) Token(_ context.Context, name string) (string, error) {
 	if f.find(name) < 0 {
 		return "", fault.New(fault.NotFound, "no node is called %q", name)
@@ -527,6 +540,7 @@ func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {
 		Nodes: fakeNodes{w}, Groups: fakeGroups{w}, Holds: fakeHolds{w}, Registry: fakeRegistry{w}, Caller: fakeCaller{w},
 		Users: fakeUsers{w}, Roles: fakeRoles{w}, Menus: fakeMenus{w}, Login: fakeLogin{w}, Sessions: fakeSessions{w}, Audit: fakeAudit{w},
 		Listen: func(f func(kind, id string)) { w.changed = append(w.changed, f) }, Done: w.done, Now: func() time.Time { return now },
+		ReadTokens: fakeNodes{w}, BadgeKey: testBadgeKey,
 	}
 	if w.deep != nil {
 		w.deep.fill(&options)

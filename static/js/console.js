@@ -138,6 +138,15 @@
   document.addEventListener("htmx:beforeRequest", (e) => { if (e.detail.target?.id === "drawer") opener = e.detail.elt; });
   document.addEventListener("htmx:afterSwap", (e) => { if (e.detail.target?.id === "drawer") openDrawer(); });
   document.addEventListener("htmx:afterSettle", (e) => { dress(e.detail.elt?.isConnected ? e.detail.elt : document); });
+  // Answers that failed say so in #notice. What is no notice of ours, such as the page of a proxy in front, must not land in
+  // the page; a form that came back with its errors belongs where it was (S90).
+  document.addEventListener("htmx:beforeSwap", (e) => {
+    const d = e.detail, status = d.xhr.status;
+    if (status < 400) return;
+    if (/^\s*<div [^>]*data-testid="failure"/.test(d.serverResponse)) { d.target = document.getElementById("notice"); d.swapOverride = "innerHTML"; d.shouldSwap = true; }
+    else if (!d.xhr.getResponseHeader("X-Request-Id") || /<html[\s>]/i.test(d.serverResponse)) { d.shouldSwap = false; ec.alarm(words().failed.replace("%s", status)); }
+    else if (d.requestConfig?.target) { d.target = d.requestConfig.target; d.swapOverride = null; }
+  });
   document.addEventListener("htmx:sendError", () => ec.alarm(words().unreachable));
   document.addEventListener("htmx:timeout", () => ec.alarm(words().timeout));
   document.addEventListener("htmx:beforeOnLoad", (e) => { if (e.detail.xhr.getResponseHeader("HX-Redirect")) keepText(e.detail.xhr.status === 401); });

@@ -7,7 +7,7 @@
   if (!palette) return;
 
   // ---- pages that were looked at, newest first ----
-  const KEPT = 12, key = "ec-recent:" + (document.documentElement.dataset.account || "");
+  const KEPT = 12, key = "ec-recent:" + base + ":" + (document.documentElement.dataset.account || "");
   const recent = () => { try { return JSON.parse(localStorage.getItem(key)) || []; } catch { return []; } };
   const here = location.pathname.slice(base.length).match(/^\/console\/(nodes|groups|pages|users)\/[^/]+/)?.[0];
   if (here && !here.endsWith("/new") && !$("[data-testid=failure]")) {

@@ -1,0 +1,88 @@
+package console
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+const axeFile = "testdata/axe/axe.min.js"
+
+func TestAxeIsTheFileOfItsNote(t *testing.T) {
+	code, err := os.ReadFile(axeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	note, err := os.ReadFile("testdata/axe/VENDOR.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := sha256.Sum256(code); !strings.Contains(string(note), hex.EncodeToString(sum[:])) {
+		t.Errorf("VENDOR.md does not name the sum %x", sum)
+	}
+}
+
+// axeSays runs axe on the open page and returns what is serious or critical: the rule, and where.
+func (b *tab) axeSays(code string) []string {
+	b.t.Helper()
+	b.eval(code + "; 0")
+	raw, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`axe.run(document, { resultTypes: ["violations"] }).then((r) => JSON.stringify(r.violations
+		.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + n.html.slice(0, 160) + " " + (n.any[0]?.message || "")).join(" | "))))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var found []string
+	if err := json.Unmarshal([]byte(raw), &found); err != nil {
+		b.t.Fatal(err)
+	}
+	return found
+}
+
+func TestNothingSeriousForPeopleWithDisabilities(t *testing.T) { // U70
+	code, err := os.ReadFile(axeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := browse(t, commerce())
+	looks := []struct {
+		theme string
+		width int64
+	}{{"light", 1440}, {"dark", 1440}, {"light", 390}}
+	seen := map[string]bool{}
+	for _, look := range looks {
+		b.size(look.width, 900)
+		for _, path := range browserPages() {
+			if strings.Contains(path, "/log/lines") || strings.Contains(path, "/palette") || strings.Contains(path, "%3E") {
+				continue
+			}
+			b.eval(fmt.Sprintf(`document.cookie = "ec_theme=%s; path=/"; 0`, look.theme))
+			b.open(path)
+			b.until("script on "+path, `document.documentElement.classList.contains("js")`)
+			for _, v := range b.axeSays(string(code)) {
+				if !seen[v] {
+					seen[v] = true
+					t.Errorf("%s, %s, %d px: %s", path, look.theme, look.width, v)
+				}
+			}
+		}
+	}
+	b.size(1440, 900)
+	b.open("/console/nodes")
+	for name, open := range map[string]string{
+		"the palette": `ec.acts.palette(null, new Event("x")); 0`, "the sheet of keys": `document.querySelector("[data-do=keys]").click(); 0`,
+		"the log": `document.querySelector("#node-order-service [data-testid=open-log]").click(); 0`,
+	} {
+		b.eval(open)
+		b.until(name, `document.querySelector("dialog[open] [role=option], #keys[open], #drawer .log li")`)
+		for _, v := range b.axeSays(string(code)) {
+			t.Errorf("%s: %s", name, v)
+		}
+		b.eval(`document.querySelector("dialog[open]")?.close(); 0`)
+	}
+}

@@ -1,0 +1,65 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// notice is how the console answers a partial request that failed.
+const notice = `<div class="notice is-down" role="alert" data-testid="failure" data-code="x"><b>failed with %d</b><button type="button" data-do="unnotice">Close</button></div>`
+
+// Each partial request that fails leaves its target as it was, says so once in a notice that stays, and can be sent again (S90).
+func TestFailedPartialRequestsLeaveThePageAsItWas(t *testing.T) {
+	b := browse(t, commerce())
+	b.open("/console/nodes/order-service")
+	b.until("the page", `window.htmx && document.querySelector("[data-testid=show-token]")`)
+	b.eval(`window.target = document.querySelector("#node-connect"); window.was = target.textContent; 0`)
+	fails := func(name string, answer func(http.ResponseWriter), said string) {
+		f := func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.Header.Get("HX-Request") != "true" || r.Method != http.MethodPost {
+				return false
+			}
+			answer(rw)
+			return true
+		}
+		b.intercept.Store(&f)
+		b.eval(`document.querySelector("#notice").replaceChildren(); 0`)
+		b.click("[data-testid=show-token]")
+		b.until(name+" is said", `document.querySelector("#notice [role=alert]")?.textContent.includes("`+said+`") && document.querySelectorAll("#notice .notice").length === 1`)
+		if got := b.eval(`[target.isConnected, target.textContent === was, document.querySelector("[data-testid=show-token]").matches(":disabled, .htmx-request *"), document.querySelectorAll("h1").length, document.querySelector("#notice").getAttribute("aria-live")].join()`); got != "true,true,false,1,assertive" {
+			t.Errorf("%s: target there, as it was, button off, headings, live region: %v", name, got)
+		}
+	}
+	for _, status := range []int{400, 403, 404, 409, 413, 422, 429, 500, 502} {
+		fails(fmt.Sprint(status), func(rw http.ResponseWriter) {
+			rw.Header().Set("X-Request-Id", "REQ12345")
+			rw.Header().Set("Content-Type", "text/html")
+			rw.WriteHeader(status)
+			fmt.Fprintf(rw, notice, status)
+		}, fmt.Sprintf("failed with %d", status))
+	}
+	for _, status := range []int{413, 502, 504} {
+		fails(fmt.Sprintf("a proxy's own %d", status), func(rw http.ResponseWriter) {
+			rw.Header().Set("Content-Type", "text/html")
+			rw.WriteHeader(status)
+			fmt.Fprint(rw, "<html><head><title>Bad</title></head><body><h1>nginx</h1></body></html>")
+		}, fmt.Sprintf("an error (%d)", status))
+	}
+	fails("a connection that breaks", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, "did not answer")
+	b.eval(`htmx.config.timeout = 100; 0`)
+	wait := make(chan struct{})
+	fails("an answer that does not come", func(http.ResponseWriter) { <-wait }, "too long")
+	close(wait)
+	b.eval(`htmx.config.timeout = 30000; 0`)
+
+	b.intercept.Store(nil)
+	b.click("[data-testid=show-token]")
+	b.until("the same button works", `document.querySelector("[data-testid=token]")?.textContent === "`+secretToken+`"`)
+	for _, c := range b.complaints() {
+		if strings.Contains(c, "exception") {
+			t.Error(c)
+		}
+	}
+}
