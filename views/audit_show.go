@@ -1,25 +1,34 @@
 package views
 
 import (
+	"slices"
 	"strconv"
-	"strings"
 )
-
-// detail is what an entry keeps besides its columns.
-func (r AuditRow) detail() string {
-	var b strings.Builder
-	line := func(s string) {
-		if strings.TrimSpace(s) != "" {
-			b.WriteString(s + "\n")
-		}
-	}
-	line(r.Method + " " + r.URL)
-	line(r.Params)
-	line(r.Error)
-	line(r.RequestID)
-	return b.String()
-}
 
 func (r AuditRow) took() string {
 	return strconv.FormatInt(r.Took.Milliseconds(), 10) + " ms"
+}
+
+// hasBefore reports whether an old value of anything is known.
+func (r AuditRow) hasBefore() bool {
+	return slices.ContainsFunc(r.Changes, func(c AuditChange) bool { return c.Known })
+}
+
+func (m AuditList) olderPath() string {
+	if m.Older == "" {
+		return ""
+	}
+	return m.Filter.At(m.Older).Path(AuditPath)
+}
+
+func (q AuditQuery) withAccount(account string) AuditQuery {
+	q.Account, q.Place = account, ""
+	return q
+}
+
+func (m LoginList) olderPath() string {
+	if m.Older == "" {
+		return ""
+	}
+	return m.Path(LoginsPath, m.Older)
 }

@@ -11,13 +11,25 @@ import (
 const MenusPath = "/console/menus"
 
 // MenuPath returns the address of a menu.
-func MenuPath(code string) string { return MenusPath + "/" + url.PathEscape(code) }
+func MenuPath(code string) string { return itemPath(MenusPath, code) }
+
+// MenuAction returns where a form about a menu posts to.
+func MenuAction(code string, more ...string) string {
+	return strings.Join(append([]string{MenusPath, url.PathEscape(code)}, more...), "/")
+}
 
 // MenuList is the page of menus, as a tree.
 type MenuList struct {
-	Rows []MenuRow
-	Said string
+	Query string
+	Rows  []MenuRow
+	All   int
+	Pages []MenuPage // of nodes, without a menu
+	More  int        // pages that are not listed
+	Said  string
 }
+
+// MenuPage is a page of a node that could become a menu.
+type MenuPage struct{ Node, Full string }
 
 // MenuRow is one menu; its buttons are the rights below it, which have rows of their own.
 type MenuRow struct {
@@ -25,6 +37,9 @@ type MenuRow struct {
 	Status                  string // open, hidden, disabled
 	Depth                   int
 	Right                   bool // a button: a permission, not a page
+	First, Last             bool // among those beside it
+	Icon                    string
+	Roles                   int // that bundle it
 }
 
 // MenuForm creates or changes a menu.
@@ -36,6 +51,7 @@ type MenuForm struct {
 	Sort                                  string
 	Parents                               []GroupOption // where it may lie, in tree order
 	Buttons                               []MenuRow     // the rights below it
+	Roles                                 []RoleChoice  // that bundle it
 	Said                                  string
 }
 
@@ -70,7 +86,7 @@ func (m MenuForm) title(ctx context.Context) string {
 	if m.New {
 		return T(ctx, "menus.new")
 	}
-	return menuName(ctx, m.Code, m.Name)
+	return MenuName(ctx, m.Code, m.Name)
 }
 
 func (m MenuForm) mayChange(ctx context.Context) bool {

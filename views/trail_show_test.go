@@ -10,8 +10,8 @@ func TestWordsOfTheTrail(t *testing.T) {
 	for action, want := range map[string]string{
 		"token.view": "查看令牌", "INSERT | crm.Customer": "新增记录 | crm.Customer", "GET | crm": "GET | crm", "of.another.release": "of.another.release",
 	} {
-		if got := actionWord(zh, action); got != want {
-			t.Errorf("actionWord(%q) = %q, want %q", action, got, want)
+		if got := ActionWord(zh, action); got != want {
+			t.Errorf("ActionWord(%q) = %q, want %q", action, got, want)
 		}
 	}
 }
@@ -25,8 +25,8 @@ func TestNamesOfSeededMenus(t *testing.T) {
 		{"crm.Customer", "Customers", "Customers"},
 		{"crm.Customer@EDIT", "EDIT", "修改"},
 	} {
-		if got := menuName(zh, tt.code, tt.name); got != tt.want {
-			t.Errorf("menuName(%q, %q) = %q, want %q", tt.code, tt.name, got, tt.want)
+		if got := MenuName(zh, tt.code, tt.name); got != tt.want {
+			t.Errorf("MenuName(%q, %q) = %q, want %q", tt.code, tt.name, got, tt.want)
 		}
 	}
 }

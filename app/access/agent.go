@@ -50,3 +50,16 @@ func leadingDigits(s string) string {
 	}
 	return s
 }
+
+// BrowserOf says in words what browser and system a User-Agent claims: "Firefox 140, Windows"; what is not known is shown as it is,
+// shortened.
+func BrowserOf(agent string) string {
+	c := describeAgent(agent)
+	switch {
+	case c.Browser == "unknown":
+		return shorten(agent, 60)
+	case c.System == "unknown":
+		return c.Browser
+	}
+	return c.Browser + ", " + c.System
+}

@@ -79,7 +79,7 @@ func (a *Audit) searchLog(ctx context.Context, f AuditFilter, at spot) (AuditPag
 		var err error
 		plain := AuditFilter{From: f.From, To: f.To}
 		end, err = a.db.Client.OperateLog.Query().Where(append(plain.where(), at.before()...)...).Order(newestFirst...).
-			Offset(a.rows - 1).Select(operatelog.FieldID, operatelog.FieldCreateTime).First(ctx)
+			Offset(a.rows-1).Select(operatelog.FieldID, operatelog.FieldCreateTime).First(ctx)
 		switch {
 		case err == nil:
 			where = append(where, operatelog.CreateTimeGTE(orZero(end.CreateTime)))

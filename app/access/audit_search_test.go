@@ -185,7 +185,9 @@ func TestUsersAreListedByWhatTheyAre(t *testing.T) {
 		w.user(t, "off", func(n *access.NewUser) { n.Enabled = false })
 		w.user(t, "old", func(n *access.NewUser) { n.ExpiresAt = w.time().Add(-time.Hour) })
 		w.later(time.Second)
-		w.user(t, "ops1", func(n *access.NewUser) { n.Roles, n.Name, n.ExpiresAt = []string{"ops"}, "aaa", w.time().Add(time.Hour) })
+		w.user(t, "ops1", func(n *access.NewUser) {
+			n.Roles, n.Name, n.ExpiresAt = []string{"ops"}, "aaa", w.time().Add(time.Hour)
+		})
 		if err := w.Users.ChangePassword(context.Background(), "ops1", goodPassword, "another horse"); err != nil {
 			t.Fatal(err)
 		}

@@ -85,6 +85,7 @@ const (
 	CodeRoles       = "EruptRole"
 	CodeMenus       = "EruptMenu"
 	CodeAudit       = "EruptOperateLog"
+	CodeLogins      = "EruptLoginLog"
 )
 
 // Session is a login. It holds what the user held when it was made or last rebuilt; Values is the permission set.

@@ -219,3 +219,24 @@ func (u *Users) sharedNames(ctx context.Context, names []string) (map[string]boo
 
 // NewPassword returns a password to give to somebody: 20 characters that are told apart when read aloud.
 func NewPassword() string { return randomText(legible, 20) }
+
+// CountByRole returns how many users have each role, by its code.
+func (u *Users) CountByRole(ctx context.Context) (map[string]int, error) {
+	var rows []struct {
+		Code  string `json:"code"`
+		Users int    `json:"users"`
+	}
+	err := u.db.Client.Role.Query().GroupBy(role.FieldCode).Aggregate(func(s *sql.Selector) string {
+		has := sql.Table(role.UsersTable)
+		s.LeftJoin(has).On(s.C(role.FieldID), has.C(role.UsersPrimaryKey[1]))
+		return sql.As(sql.Count(has.C(role.UsersPrimaryKey[0])), "users")
+	}).Scan(ctx, &rows)
+	if err != nil {
+		return nil, database.Mapped(err, nil, nil)
+	}
+	out := make(map[string]int, len(rows))
+	for _, r := range rows {
+		out[r.Code] = r.Users
+	}
+	return out, nil
+}

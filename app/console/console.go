@@ -5,6 +5,7 @@ package console
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"time"
 
@@ -72,6 +73,9 @@ type Caller interface {
 type Users interface {
 	ByAccount(ctx context.Context, account string) (access.User, error)
 	List(ctx context.Context, f access.UserFilter) ([]access.User, int, error)
+	Counts(ctx context.Context, f access.UserFilter) (map[access.UserState]int, error)
+	CountByRole(ctx context.Context) (map[string]int, error)
+	LastLogins(ctx context.Context, users []access.User) (map[string]time.Time, error)
 	Create(ctx context.Context, n access.NewUser) (access.User, error)
 	Update(ctx context.Context, account string, p access.UserPatch) (access.User, error)
 	Delete(ctx context.Context, account string, by access.Actor) error
@@ -106,6 +110,7 @@ type Login interface {
 type Sessions interface {
 	Logout(ctx context.Context, token string) error
 	EndAll(ctx context.Context, account string) error
+	Accounts(ctx context.Context) ([]string, error)
 	Of(ctx context.Context, account string) ([]access.Session, error)
 	// End ends the session of the account with that Session.ID. fault.NotFound if there is none any more.
 	End(ctx context.Context, account, id string) error
@@ -114,7 +119,11 @@ type Sessions interface {
 // Audit is the operation log (access.Audit).
 type Audit interface {
 	Record(e access.Entry)
-	List(ctx context.Context, f access.AuditFilter) ([]access.Entry, int, error)
+	Search(ctx context.Context, f access.AuditFilter, from string) (access.AuditPage, error)
+	Each(ctx context.Context, f access.AuditFilter) iter.Seq2[access.Entry, error]
+	ByID(ctx context.Context, id int64) (access.Entry, error)
+	Logins(ctx context.Context, query, from string, size int) ([]access.LoginRecord, string, error)
+	NeverUsed(ctx context.Context) (bool, error)
 }
 
 // Options of Mount. All interfaces are required.
@@ -157,6 +166,7 @@ type pages struct {
 	live   *hub
 	logins *web.Limiter // attempts by address
 	views  *nodeViews   // nil: the console shows no pages of nodes
+	own    ownPasswords
 }
 
 // Mount adds the console and the static files to the shell's router.
@@ -205,7 +215,7 @@ func (p *pages) route(g *gin.RouterGroup, method, path string, h func(*gin.Conte
 	if method != http.MethodGet {
 		h = formed(h, formLimit(path))
 	}
-	g.Handle(method, path, p.shell.RequireCookie(codes...), p.countVisible, p.shell.Handle(h))
+	g.Handle(method, path, p.shell.RequireCookie(codes...), p.ownPassword, p.countVisible, p.shell.Handle(h))
 }
 
 // formed reads the form, at most limit bytes, before h does.

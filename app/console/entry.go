@@ -2,7 +2,10 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -20,9 +23,7 @@ func (p *pages) mountEntry(root *gin.RouterGroup) {
 	root.POST("/login", p.shell.Handle(formed(p.login, entryForm)))
 	root.POST("/logout", p.shell.Handle(p.logout))
 	root.POST("/look", p.shell.Handle(formed(p.look, entryForm)))
-	p.route(root, http.MethodGet, "/me", p.me)
-	p.form(root, http.MethodPost, "/me/password", p.changePassword)
-	p.form(root, http.MethodPost, "/me/logout-all", p.logoutAll)
+	p.mountProfile(root)
 }
 
 // home handles GET /console/: the first page that the viewer may open.
@@ -48,18 +49,29 @@ func (p *pages) loginPage(c *gin.Context) error {
 func (p *pages) login(c *gin.Context) error {
 	m := views.LoginForm{Account: text(c, "account"), Next: c.PostForm("next")}
 	s, err := p.attempt(c, m.Account)
-	switch f := fault.Of(err); {
-	case err == nil:
+	if err == nil {
 		if err := p.shell.WriteSession(c, s.Token); err != nil {
 			return err
 		}
 		return web.Redirect(c, web.SafeNext(m.Next))
-	case f.Code == fault.Unauthenticated, f.Code == fault.TooMany, f.Code == fault.Invalid:
-		c.Status(f.Code.Status())
-		m.Message = views.Translate(views.FrameOf(c.Request.Context()).Lang, f.Format, f.Args...)
-		return p.showLogin(c, m)
 	}
-	return err
+	f := fault.Of(err)
+	switch {
+	case f.Code == fault.TooMany:
+		m.Reason = "busy"
+		if f.RetryAfter > 0 {
+			c.Header("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
+		}
+	case f.Code == fault.Unauthenticated && len(f.Args) > 0: // names the account: the password was right, and something else is not
+		m.Reason = "refused"
+	case f.Code == fault.Unauthenticated, f.Code == fault.Invalid:
+		m.Reason = "wrong"
+	default:
+		return err
+	}
+	c.Status(f.Code.Status())
+	m.Message = views.Translate(views.FrameOf(c.Request.Context()).Lang, f.Format, f.Args...)
+	return p.showLogin(c, m)
 }
 
 // attempt bounds how often one address may try, beside the lock of account and address: hashing passwords is work.
@@ -73,6 +85,8 @@ func (p *pages) attempt(c *gin.Context, account string) (access.Session, error) 
 }
 
 func (p *pages) showLogin(c *gin.Context, m views.LoginForm) error {
+	fresh, err := p.Audit.NeverUsed(c.Request.Context())
+	m.Fresh = err == nil && fresh // a database that is away must not take the page away
 	m.Next, m.Server = web.SafeNext(m.Next), web.Origin(c.Request)+web.Base(c.Request)
 	return web.Render(c, views.LoginPage(m))
 }
@@ -104,62 +118,13 @@ func (p *pages) look(c *gin.Context) error {
 			})
 		}
 	}
-	return web.Redirect(c, views.BackPath(c.PostForm("back"))) // unlike SafeNext it may lead back to the sign-in page
-}
-
-// me handles GET /console/me.
-func (p *pages) me(c *gin.Context) error { return p.showMe(c, nil) }
-
-// changePassword handles POST /console/me/password.
-func (p *pages) changePassword(c *gin.Context) error {
-	v := viewer(c)
-	if c.PostForm("new") != c.PostForm("again") {
-		return p.showMe(c, fault.New(fault.Invalid, "the two new passwords differ").Field("again", "the two new passwords differ"))
-	}
-	err := p.Users.ChangePassword(c.Request.Context(), v.Account, c.PostForm("old"), c.PostForm("new"))
-	if err := p.record(c, "password.change", v.Account, err); err != nil {
-		return p.showMe(c, err)
-	}
-	return p.back(c, "/console/me", "password")
-}
-
-// logoutAll handles POST /console/me/logout-all.
-func (p *pages) logoutAll(c *gin.Context) error {
-	err := p.Sessions.EndAll(c.Request.Context(), viewer(c).Account)
-	if err := p.record(c, "session.end_all", viewer(c).Account, err); err != nil {
-		return err
-	}
-	p.shell.ClearSession(c)
-	return web.Redirect(c, web.LoginPath)
-}
-
-func (p *pages) showMe(c *gin.Context, refused error) error {
-	fields, err := formFault(c, refused)
-	if err != nil {
-		return err
-	}
-	if e := fields.Errors["password"]; e != "" { // access names its field after the account's, this form has two
-		fields.Errors["new"] = e
-		delete(fields.Errors, "password")
-	}
-	v := viewer(c)
-	logins, err := p.Sessions.Of(c.Request.Context(), v.Account)
-	if err != nil {
-		return err
-	}
-	return web.Render(c, views.MyPage(views.MePage{
-		Fields: fields, Account: v.Account, Name: v.Name, Admin: v.Admin, Roles: v.Roles, Sessions: sessionRows(logins, v.Token), Said: said(c),
-	}))
-}
-
-// sessionRows never holds a token: a session is told by when and where it began.
-func sessionRows(all []access.Session, current string) []views.SessionRow {
-	out := make([]views.SessionRow, 0, len(all))
-	for _, s := range all {
-		out = append(out, views.SessionRow{
-			Created: s.Created, Expires: s.Expires, Address: s.Address, Agent: s.Agent, Current: current != "" && s.Token == current,
+	if zone := text(c, "zone"); zone != "" {
+		if _, err := time.LoadLocation(zone); err != nil || len(zone) > 64 || zone == "Local" {
+			return p.showMe(c, fault.New(fault.Invalid, "%q is no time zone", zone).Field("zone", "%q is no time zone", zone))
+		}
+		http.SetCookie(c.Writer, &http.Cookie{
+			Name: web.ZoneCookie, Value: url.QueryEscape(zone), Path: cookiePath(c), MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode,
 		})
 	}
-	slices.SortFunc(out, func(a, b views.SessionRow) int { return b.Created.Compare(a.Created) })
-	return out
+	return web.Redirect(c, views.BackPath(c.PostForm("back"))) // unlike SafeNext it may lead back to the sign-in page
 }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -62,6 +64,9 @@ type world struct {
 	menus     []access.Menu
 	sessions  map[string]access.Session
 	audit     []access.Entry
+	searched  []access.AuditFilter
+	logins    []access.LoginRecord
+	fresh     bool // nobody has ever logged in
 	listeners []func([]registry.Change)
 	changed   []func(kind, id string)
 	fail      error // what writes answer
@@ -365,8 +370,33 @@ func (f fakeUsers) ByAccount(_ context.Context, account string) (access.User, er
 	return f.users[i], nil
 }
 func (f fakeUsers) List(_ context.Context, l access.UserFilter) ([]access.User, int, error) {
-	from := min((l.Page-1)*l.PageSize, len(f.users))
-	return f.users[from:min(from+l.PageSize, len(f.users))], len(f.users), nil
+	found := slices.DeleteFunc(slices.Clone(f.users), func(u access.User) bool {
+		return l.Role != "" && !slices.Contains(u.RoleCodes, l.Role) || l.State != "" && !slices.Contains(u.States(now), l.State) ||
+			l.Among != nil && !slices.Contains(l.Among, u.Account) || !strings.Contains(u.Account+u.Name, l.Query)
+	})
+	from := min((max(l.Page, 1)-1)*l.PageSize, len(found))
+	return found[from:min(from+l.PageSize, len(found))], len(found), nil
+}
+func (f fakeUsers) Counts(_ context.Context, _ access.UserFilter) (map[access.UserState]int, error) {
+	out := map[access.UserState]int{}
+	for _, u := range f.users {
+		for _, s := range u.States(now) {
+			out[s]++
+		}
+	}
+	return out, nil
+}
+func (f fakeUsers) CountByRole(context.Context) (map[string]int, error) {
+	out := map[string]int{}
+	for _, u := range f.users {
+		for _, r := range u.RoleCodes {
+			out[r]++
+		}
+	}
+	return out, nil
+}
+func (f fakeUsers) LastLogins(context.Context, []access.User) (map[string]time.Time, error) {
+	return map[string]time.Time{"lin.wei": now.Add(-2 * time.Hour)}, nil
 }
 func (f fakeUsers) Create(_ context.Context, n access.NewUser) (access.User, error) {
 	if f.fail != nil {
@@ -433,7 +463,13 @@ func (f fakeMenus) Update(_ context.Context, code string, p access.MenuPatch) (a
 		return access.Menu{}, f.fail
 	}
 	m := &f.menus[i]
-	m.Name, m.Type, m.Value, m.ParentCode, m.Icon, m.Status, m.Sort = *p.Name, *p.Type, *p.Value, *p.Parent, *p.Icon, *p.Status, p.Sort
+	set(&m.Name, p.Name)
+	set(&m.Type, p.Type)
+	set(&m.Value, p.Value)
+	set(&m.ParentCode, p.Parent)
+	set(&m.Icon, p.Icon)
+	set(&m.Status, p.Status)
+	m.Sort = p.Sort
 	return *m, nil
 }
 
@@ -492,6 +528,16 @@ func (f fakeSessions) End(_ context.Context, account, id string) error {
 	}
 	return fault.New(fault.NotFound, "this session has ended already")
 }
+func (f fakeSessions) Accounts(context.Context) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for _, s := range f.sessions {
+		out = append(out, s.Account)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
 func (f fakeSessions) Of(_ context.Context, account string) ([]access.Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -508,10 +554,35 @@ func (f fakeAudit) Record(e access.Entry) {
 	defer f.mu.Unlock()
 	f.audit = append(f.audit, e)
 }
-func (f fakeAudit) List(_ context.Context, l access.AuditFilter) ([]access.Entry, int, error) {
-	from := min((l.Page-1)*l.PageSize, len(f.audit))
-	return f.audit[from:min(from+l.PageSize, len(f.audit))], len(f.audit), nil
+func (f fakeAudit) Search(_ context.Context, l access.AuditFilter, from string) (access.AuditPage, error) {
+	f.searched = append(f.searched, l)
+	first, _ := strconv.Atoi(from)
+	page := access.AuditPage{Entries: f.audit[min(first, len(f.audit)):min(first+max(l.PageSize, 1), len(f.audit))]}
+	if next := first + l.PageSize; next < len(f.audit) {
+		page.Older = strconv.Itoa(next)
+	}
+	return page, nil
 }
+func (f fakeAudit) Each(context.Context, access.AuditFilter) iter.Seq2[access.Entry, error] {
+	return func(yield func(access.Entry, error) bool) {
+		for _, e := range f.audit {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+func (f fakeAudit) ByID(_ context.Context, id int64) (access.Entry, error) {
+	i := slices.IndexFunc(f.audit, func(e access.Entry) bool { return e.ID == id })
+	if i < 0 {
+		return access.Entry{}, fault.New(fault.NotFound, "the operation log has no entry %d", id)
+	}
+	return f.audit[i], nil
+}
+func (f fakeAudit) Logins(_ context.Context, q, _ string, _ int) ([]access.LoginRecord, string, error) {
+	return slices.DeleteFunc(slices.Clone(f.logins), func(l access.LoginRecord) bool { return !strings.Contains(l.User, q) }), "", nil
+}
+func (f fakeAudit) NeverUsed(context.Context) (bool, error) { return f.fresh, nil }
 
 // site is the console over a world, behind the front door.
 type site struct {
@@ -655,7 +726,7 @@ func commerce() *world {
 		{Number: 2, Config: `{"pool":{"max":8,"password":"hunter2"}}`, Author: "zhao.min", Address: "10.8.1.44", Note: "smaller pool", Created: now.Add(-time.Hour)},
 		{Number: 1, Config: `{"pool":{"max":40,"password":"hunter2"}}`, Author: "lin.wei", Address: "10.8.1.31", Note: "first", Created: now.Add(-50 * time.Hour)},
 	}
-	w.users = []access.User{{ID: 1, Account: "admin", Name: "Administrator", Enabled: true, Admin: true, Created: now}, {ID: 2, Account: "lin.wei", Name: "林薇", Enabled: true, Roles: []int64{1}, RoleCodes: []string{"ops"}, Created: now}}
+	w.users = []access.User{{ID: 1, Account: "admin", Name: "Administrator", Enabled: true, Admin: true, Created: now, PasswordSet: now}, {ID: 2, Account: "lin.wei", Name: "林薇", Enabled: true, Roles: []int64{1}, RoleCodes: []string{"ops"}, Created: now, PasswordSet: now}}
 	w.roles = []access.Role{{ID: 1, Code: "ops", Name: "Operators", Enabled: true, Menus: []int64{2}}}
 	w.menus = []access.Menu{{ID: 1, Code: "$NodeManager", Name: "Micronode Management", Status: access.MenuOpen}, {ID: 2, Code: "CloudNode", Name: "Node Config", Value: "CloudNode", Parent: 1, Status: access.MenuOpen}, {ID: 3, Code: "token", Name: "View Token", Type: "button", Value: "cloud_access_token_permission", Parent: 2, Status: access.MenuOpen}}
 	for i := range 40 {
@@ -668,7 +739,7 @@ func commerce() *world {
 		}
 		w.log["http://10.20.4.11:8080"] = append(w.log["http://10.20.4.11:8080"], wire.LogLine{Num: int64(i + 1), Content: content})
 	}
-	w.audit = []access.Entry{{At: now.Add(-time.Minute), User: "林薇", Account: "lin.wei", Address: "10.8.1.31", Action: "node.update", Subject: "order-service", Method: "POST", URL: "/console/nodes/order-service/settings", OK: true, Took: 12 * time.Millisecond, RequestID: "REQ1"}}
+	w.audit = []access.Entry{{ID: 7, At: now.Add(-time.Minute), User: "林薇", Account: "lin.wei", Address: "10.8.1.31", Action: "node.update", Subject: "order-service", Method: "POST", URL: "/console/nodes/order-service/settings", OK: true, Took: 12 * time.Millisecond, RequestID: "REQ1"}}
 	return w
 }
 

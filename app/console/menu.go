@@ -1,8 +1,10 @@
 package console
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -12,22 +14,81 @@ import (
 	"eruptcloud/views"
 )
 
+func (p *pages) mountMenus(root *gin.RouterGroup) {
+	const menus = access.CodeMenus
+	p.route(root, http.MethodGet, "/menus", p.listMenus, menus)
+	p.form(root, http.MethodPost, "/menus", p.createMenu, menus+"@ADD")
+	p.route(root, http.MethodGet, "/menus/:menu", p.oneOrNew("menu", p.newMenu, p.editMenu, menus), menus, menus+"@ADD")
+	p.form(root, http.MethodPut, "/menus/:menu", p.saveMenu, menus+"@EDIT")
+	p.form(root, http.MethodPost, "/menus/:menu/move", p.moveMenu, menus+"@EDIT")
+	p.form(root, http.MethodPost, "/menus/:menu/delete", p.deleteMenu, menus+"@DELETE")
+}
+
 // listMenus handles GET /console/menus.
 func (p *pages) listMenus(c *gin.Context) error {
-	all, err := p.Menus.All(c.Request.Context())
+	ctx := c.Request.Context()
+	all, err := p.Menus.All(ctx)
 	if err != nil {
 		return err
 	}
-	m := views.MenuList{Said: said(c)}
-	for _, one := range menuTree(all) {
-		m.Rows = append(m.Rows, menuRow(one))
+	roles, err := p.Roles.List(ctx)
+	if err != nil {
+		return err
 	}
-	return web.Render(c, views.MenuListPage(m))
+	tree := menuTree(all)
+	m := views.MenuList{Query: strings.TrimSpace(c.Query("q")), All: len(all), Said: said(c)}
+	twin := listTwin[menuItem]{Items: []menuItem{}}
+	for i, one := range tree {
+		if !containsFold(m.Query, one.Code, one.Name, one.Value, views.MenuName(ctx, one.Code, one.Name)) {
+			continue
+		}
+		r := menuRow(one)
+		r.First, r.Last = edges(tree, i)
+		holders := holdersOf(roles, one.ID)
+		r.Roles = len(holders)
+		m.Rows = append(m.Rows, r)
+		twin.Items = append(twin.Items, menuItemOf(one.Menu, holders))
+	}
+	total := len(twin.Items)
+	twin.Total = &total
+	if viewer(c).Holds(access.CodeMenus + "@ADD") {
+		m.Pages, m.More = p.unoffered(all)
+	}
+	return web.Twin(c, twin, views.MenuListPage(m))
+}
+
+// holdersOf are the roles that bundle a menu.
+func holdersOf(roles []access.Role, id int64) []access.Role {
+	return slices.DeleteFunc(slices.Clone(roles), func(r access.Role) bool { return !slices.Contains(r.Menus, id) })
+}
+
+// menuItem is a menu as scripts get it.
+type menuItem struct {
+	Code   string   `json:"code"`
+	Name   string   `json:"name"`
+	Type   string   `json:"type"`
+	Value  string   `json:"value"`
+	Parent string   `json:"parent"`
+	Status string   `json:"status"`
+	Sort   *int     `json:"sort"`
+	Icon   string   `json:"icon"`
+	Roles  []string `json:"roles"`
+}
+
+func menuItemOf(m access.Menu, holders []access.Role) menuItem {
+	out := menuItem{
+		Code: m.Code, Name: m.Name, Type: m.Type, Value: m.Value, Parent: m.ParentCode, Status: statusWord(m.Status), Sort: m.Sort, Icon: m.Icon,
+		Roles: []string{},
+	}
+	for _, r := range holders {
+		out.Roles = append(out.Roles, r.Code)
+	}
+	return out
 }
 
 func menuRow(m placedMenu) views.MenuRow {
 	return views.MenuRow{
-		Code: m.Code, Name: m.Name, Type: m.Type, Value: m.Value, Status: statusWord(m.Status), Depth: m.depth, Right: isRight(m.Menu),
+		Code: m.Code, Name: m.Name, Type: m.Type, Value: m.Value, Status: statusWord(m.Status), Depth: m.depth, Right: isRight(m.Menu), Icon: m.Icon,
 	}
 }
 
@@ -62,7 +123,7 @@ func (p *pages) createMenu(c *gin.Context) error {
 			subject = made.Code
 		}
 	}
-	if err := p.record(c, "menu.create", subject, err); err != nil {
+	if err := p.recordChange(c, "menu.create", subject, nil, menuFacts(m), err); err != nil {
 		return p.menuForm(c, m, err)
 	}
 	return web.Redirect(c, views.MenusPath, "said", "created")
@@ -88,19 +149,38 @@ func menuNumbers(m views.MenuForm) (access.MenuStatus, *int, error) {
 	return access.MenuStatus(status + 1), &sort, err
 }
 
-// editMenu handles GET /console/menus/:menu.
-func (p *pages) editMenu(c *gin.Context) error {
-	m, err := p.Menus.ByCode(c.Request.Context(), c.Param("menu"))
-	if err != nil {
-		return err
+// menuFacts is what the trail keeps of a form.
+func menuFacts(m views.MenuForm) map[string]any {
+	return map[string]any{
+		"name": m.Name, "type": m.Type, "value": m.Value, "parent": m.Parent, "icon": m.Icon, "status": m.Status, "sort": m.Sort,
 	}
+}
+
+func formOfMenu(m access.Menu) views.MenuForm {
 	form := views.MenuForm{
 		Code: m.Code, Name: m.Name, Type: m.Type, Value: m.Value, Parent: m.ParentCode, Icon: m.Icon, Status: statusWord(m.Status),
 	}
 	if m.Sort != nil {
 		form.Sort = strconv.Itoa(*m.Sort)
 	}
-	return p.menuForm(c, form, nil)
+	return form
+}
+
+// editMenu handles GET /console/menus/:menu.
+func (p *pages) editMenu(c *gin.Context) error {
+	ctx := c.Request.Context()
+	m, err := p.Menus.ByCode(ctx, web.Param(c, "menu"))
+	if err != nil {
+		return err
+	}
+	if web.PrefersJSON(c.Request) {
+		roles, err := p.Roles.List(ctx)
+		if err != nil {
+			return err
+		}
+		return web.Twin(c, menuItemOf(m, holdersOf(roles, m.ID)), nil)
+	}
+	return p.menuForm(c, formOfMenu(m), nil)
 }
 
 // saveMenu handles PUT /console/menus/:menu.
@@ -109,24 +189,32 @@ func (p *pages) saveMenu(c *gin.Context) error {
 		return err
 	}
 	m := menuFields(c)
-	m.Code = c.Param("menu")
+	m.Code = web.Param(c, "menu")
+	before, err := p.Menus.ByCode(c.Request.Context(), m.Code)
+	if err != nil {
+		return err
+	}
 	status, sort, err := menuNumbers(m)
 	if err == nil {
 		_, err = p.Menus.Update(c.Request.Context(), m.Code, access.MenuPatch{
 			Name: &m.Name, Type: &m.Type, Value: &m.Value, Parent: &m.Parent, Icon: &m.Icon, Status: &status, Sort: sort, NoSort: sort == nil, By: actor(c),
 		})
 	}
-	if err := p.record(c, "menu.update", m.Code, err); err != nil {
+	if err := p.recordChange(c, "menu.update", m.Code, menuFacts(formOfMenu(before)), menuFacts(m), err); err != nil {
 		return p.menuForm(c, m, err)
 	}
-	return web.Redirect(c, views.MenuPath(m.Code), "said", "saved")
+	return p.back(c, views.MenuPath(m.Code), "saved")
 }
 
 // deleteMenu handles POST /console/menus/:menu/delete.
 func (p *pages) deleteMenu(c *gin.Context) error {
-	code := c.Param("menu")
-	err := p.Menus.Delete(c.Request.Context(), code)
-	if err := p.record(c, "menu.delete", code, err); err != nil {
+	code := web.Param(c, "menu")
+	before, err := p.Menus.ByCode(c.Request.Context(), code)
+	if err != nil {
+		return err
+	}
+	err = p.Menus.Delete(c.Request.Context(), code)
+	if err := p.recordChange(c, "menu.delete", code, menuFacts(formOfMenu(before)), nil, err); err != nil {
 		return err
 	}
 	return web.Redirect(c, views.MenusPath, "said", "deleted")
@@ -142,6 +230,9 @@ func (p *pages) menuForm(c *gin.Context, m views.MenuForm, refused error) error 
 		return err
 	}
 	m.Fields, m.Said = fields, said(c)
+	if m.Roles, err = p.menuRoles(c, m, all); err != nil {
+		return err
+	}
 	below := -1 // the depth of this menu while those below it are listed: it cannot lie below itself
 	for _, one := range menuTree(all) {
 		if below >= 0 && one.depth > below {
@@ -160,4 +251,17 @@ func (p *pages) menuForm(c *gin.Context, m views.MenuForm, refused error) error 
 		}
 	}
 	return web.Render(c, views.MenuFormPage(m))
+}
+
+// menuRoles are the roles that bundle the menu of a form.
+func (p *pages) menuRoles(c *gin.Context, m views.MenuForm, all []access.Menu) ([]views.RoleChoice, error) {
+	i := slices.IndexFunc(all, func(one access.Menu) bool { return one.Code == m.Code })
+	if m.New || i < 0 {
+		return nil, nil
+	}
+	roles, err := p.Roles.List(c.Request.Context())
+	if err != nil {
+		return nil, err
+	}
+	return roleChoices(holdersOf(roles, all[i].ID), nil), nil
 }

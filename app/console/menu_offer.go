@@ -28,8 +28,8 @@ func (v *nodeViews) offer(c *gin.Context) error {
 			return err
 		}
 	}
-	back := views.PagesPath
-	if text(c, "back") != back {
+	back := text(c, "back")
+	if back != views.PagesPath && back != views.MenusPath {
 		back = views.NodePath(page.Node, views.TabPages)
 	}
 	return web.Redirect(c, back, "said", "offered")

@@ -31,7 +31,7 @@ func TestMenusAreListedAsATree(t *testing.T) { // F8
 	s := newSite(t, commerce())
 	d := document(t, s.get("/console/menus").body)
 	rows := texts(d.Find("[data-testid=menu-row]"))
-	if len(rows) != 3 || !strings.HasPrefix(rows[0], "Micronode ManagementFolder") || !strings.Contains(rows[1], "CloudNodeShown") || !strings.Contains(rows[2], "Rightcloud_access_token_permission") {
+	if len(rows) != 3 || !strings.HasPrefix(rows[0], "Micronode ManagementFolder") || !strings.Contains(rows[1], "CloudNode1Shown") || !strings.Contains(rows[2], "Rightcloud_access_token_permission") {
 		t.Errorf("rows %q", rows)
 	}
 	if d.Find("[data-code=token] td.d2").Length() != 1 || d.Find(`.side [aria-current=page][href="/console/menus"]`).Length() != 1 {

@@ -1,137 +1,161 @@
 package console
 
 import (
-	"net/url"
+	"context"
+	"net/http"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"eruptcloud/app/access"
-	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
 	"eruptcloud/app/web"
 	"eruptcloud/views"
 )
 
+func (p *pages) mountRoles(root *gin.RouterGroup) {
+	const roles = access.CodeRoles
+	p.route(root, http.MethodGet, "/roles", p.listRoles, roles)
+	p.form(root, http.MethodPost, "/roles", p.createRole, roles+"@ADD")
+	p.route(root, http.MethodGet, "/roles/:role", p.oneOrNew("role", p.newRole, p.editRole, roles), roles, roles+"@ADD")
+	p.form(root, http.MethodPut, "/roles/:role", p.saveRole, roles+"@EDIT")
+	p.form(root, http.MethodPost, "/roles/:role/delete", p.deleteRole, roles+"@DELETE")
+}
+
 // listRoles handles GET /console/roles.
 func (p *pages) listRoles(c *gin.Context) error {
-	roles, err := p.Roles.List(c.Request.Context())
+	ctx := c.Request.Context()
+	roles, err := p.Roles.List(ctx)
 	if err != nil {
 		return err
 	}
-	m := views.RoleList{Said: said(c)}
-	for _, r := range roles {
-		m.Rows = append(m.Rows, views.RoleRow{Code: r.Code, Name: r.Name, Sort: r.Sort, Enabled: r.Enabled, Menus: len(r.Menus)})
-	}
-	return web.Render(c, views.RoleListPage(m))
-}
-
-// newRole handles GET /console/roles/new.
-func (p *pages) newRole(c *gin.Context) error {
-	return p.roleForm(c, views.RoleForm{New: true, Enabled: true, Sort: "0"}, nil, nil)
-}
-
-// createRole handles POST /console/roles.
-func (p *pages) createRole(c *gin.Context) error {
-	m, menus := roleFields(c)
-	m.New, m.Code = true, text(c, "code")
-	sort, err := sortNumber(m.Sort)
-	if err == nil {
-		_, err = p.Roles.Create(c.Request.Context(), access.NewRole{
-			Code: m.Code, Name: m.Name, Sort: sort, Enabled: m.Enabled, Menus: menus, By: actor(c),
-		})
-	}
-	if err := p.record(c, "role.create", m.Code, err); err != nil {
-		return p.roleForm(c, m, menus, err)
-	}
-	return web.Redirect(c, "/console/roles", "said", "created")
-}
-
-func roleFields(c *gin.Context) (views.RoleForm, []string) {
-	return views.RoleForm{Name: text(c, "name"), Sort: text(c, "sort"), Enabled: c.PostForm("enabled") == "1"}, c.PostFormArray("menu")
-}
-
-func sortNumber(s string) (int, error) {
-	if s == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(s)
+	groups, err := p.Groups.List(ctx)
 	if err != nil {
-		return 0, fault.New(fault.Invalid, "the order must be a whole number").Field("sort", "the order must be a whole number").Because(err)
+		return err
 	}
-	return n, nil
+	users, err := p.Users.CountByRole(ctx)
+	if err != nil {
+		return err
+	}
+	m := views.RoleList{Query: strings.TrimSpace(c.Query("q")), All: len(roles), Said: said(c)}
+	twin := listTwin[roleItem]{Items: []roleItem{}}
+	for _, r := range roles {
+		if !containsFold(m.Query, r.Code, r.Name) {
+			continue
+		}
+		m.Rows = append(m.Rows, views.RoleRow{
+			Code: r.Code, Name: r.Name, Sort: r.Sort, Enabled: r.Enabled, Menus: len(r.Menus), Users: users[r.Code], ReadOnly: r.ReadOnly,
+			Groups: groupNames(groups, r.Groups),
+		})
+		twin.Items = append(twin.Items, roleItemOf(r, groups, users[r.Code]))
+	}
+	total := len(twin.Items)
+	twin.Total = &total
+	return web.Twin(c, twin, views.RoleListPage(m))
+}
+
+// containsFold reports whether one of texts contains q in any case; an empty q is in all.
+func containsFold(q string, texts ...string) bool {
+	q = strings.ToLower(q)
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), q) })
+}
+
+// groupNames names node groups; one that is gone is named by a mark, because the role still says it.
+func groupNames(groups []fleet.Group, ids []int64) []string {
+	var out []string
+	for _, id := range ids {
+		i := slices.IndexFunc(groups, func(g fleet.Group) bool { return g.ID == id })
+		if i < 0 {
+			out = append(out, "?")
+			continue
+		}
+		out = append(out, groups[i].Name)
+	}
+	return out
+}
+
+// roleItem is a role as scripts get it.
+type roleItem struct {
+	Code     string   `json:"code"`
+	Name     string   `json:"name"`
+	Sort     int      `json:"sort"`
+	Enabled  bool     `json:"enabled"`
+	ReadOnly bool     `json:"readOnly"`
+	Groups   []string `json:"groups"` // codes of node groups; none: everywhere
+	Menus    []string `json:"menus"`  // codes
+	Users    int      `json:"users"`
+}
+
+func roleItemOf(r access.Role, groups []fleet.Group, users int) roleItem {
+	out := roleItem{
+		Code: r.Code, Name: r.Name, Sort: r.Sort, Enabled: r.Enabled, ReadOnly: r.ReadOnly, Groups: []string{},
+		Menus: append([]string{}, r.MenuCodes...), Users: users,
+	}
+	for _, g := range groups {
+		if slices.Contains(r.Groups, g.ID) {
+			out.Groups = append(out.Groups, g.Code)
+		}
+	}
+	return out
+}
+
+// newRole handles GET /console/roles/new, from nothing or as a copy of another role.
+func (p *pages) newRole(c *gin.Context) error {
+	m := views.RoleForm{New: true, Enabled: true, Sort: "0"}
+	var wish roleWish
+	if from := c.Query("from"); from != "" {
+		r, err := p.Roles.ByCode(c.Request.Context(), from)
+		if err != nil {
+			return err
+		}
+		given, err := p.menuCodes(c.Request.Context(), r)
+		if err != nil {
+			return err
+		}
+		m = formOfRole(r)
+		m.New, m.From, m.Code, m.Name = true, r.Name, "", ""
+		wish = roleWish{menus: given, groups: r.Groups}
+	}
+	return p.roleForm(c, m, wish, nil)
+}
+
+// menuCodes are the codes of the menus that a role bundles.
+func (p *pages) menuCodes(ctx context.Context, r access.Role) ([]string, error) {
+	menus, err := p.Menus.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, m := range menus {
+		if slices.Contains(r.Menus, m.ID) {
+			out = append(out, m.Code)
+		}
+	}
+	return out, nil
 }
 
 // editRole handles GET /console/roles/:role.
 func (p *pages) editRole(c *gin.Context) error {
 	ctx := c.Request.Context()
-	r, err := p.Roles.ByCode(ctx, c.Param("role"))
+	r, err := p.Roles.ByCode(ctx, web.Param(c, "role"))
 	if err != nil {
 		return err
 	}
-	menus, err := p.Menus.All(ctx)
-	if err != nil {
-		return err
-	}
-	var given []string
-	for _, m := range menus {
-		if slices.Contains(r.Menus, m.ID) {
-			given = append(given, m.Code)
+	if web.PrefersJSON(c.Request) {
+		groups, err := p.Groups.List(ctx)
+		if err != nil {
+			return err
 		}
+		_, users, err := p.Users.List(ctx, access.UserFilter{Role: r.Code, PageSize: 1})
+		if err != nil {
+			return err
+		}
+		return web.Twin(c, roleItemOf(r, groups, users), nil)
 	}
-	return p.roleForm(c, views.RoleForm{Code: r.Code, Name: r.Name, Sort: strconv.Itoa(r.Sort), Enabled: r.Enabled}, given, nil)
-}
-
-// saveRole handles PUT /console/roles/:role.
-func (p *pages) saveRole(c *gin.Context) error {
-	if err := complete(c, "name"); err != nil {
-		return err
-	}
-	m, menus := roleFields(c)
-	m.Code = c.Param("role")
-	sort, err := sortNumber(m.Sort)
-	if err == nil {
-		_, err = p.Roles.Update(c.Request.Context(), m.Code, access.RolePatch{
-			Name: &m.Name, Sort: &sort, Enabled: &m.Enabled, Menus: &menus, By: actor(c),
-		})
-	}
-	if err := p.record(c, "role.update", m.Code, err); err != nil {
-		return p.roleForm(c, m, menus, err)
-	}
-	return web.Redirect(c, "/console/roles/"+url.PathEscape(m.Code), "said", "saved")
-}
-
-// deleteRole handles POST /console/roles/:role/delete.
-func (p *pages) deleteRole(c *gin.Context) error {
-	code := c.Param("role")
-	err := p.Roles.Delete(c.Request.Context(), code)
-	if err := p.record(c, "role.delete", code, err); err != nil {
-		return err
-	}
-	return web.Redirect(c, "/console/roles", "said", "deleted")
-}
-
-func (p *pages) roleForm(c *gin.Context, m views.RoleForm, given []string, refused error) error {
-	fields, err := formFault(c, refused)
+	given, err := p.menuCodes(ctx, r)
 	if err != nil {
 		return err
 	}
-	menus, err := p.Menus.All(c.Request.Context())
-	if err != nil {
-		return err
-	}
-	m.Fields, m.Said, m.Menus = fields, said(c), menuChoices(menus, given)
-	return web.Render(c, views.RoleFormPage(m))
-}
-
-// menuChoices lists all menus as a tree, each before those below it.
-func menuChoices(menus []access.Menu, given []string) []views.MenuChoice {
-	var out []views.MenuChoice
-	for _, m := range menuTree(menus) {
-		out = append(out, views.MenuChoice{
-			Code: m.Code, Name: m.Name, Value: m.Value, Depth: m.depth, On: slices.Contains(given, m.Code),
-			Button: isRight(m.Menu), Disabled: m.Status == access.MenuDisabled,
-		})
-	}
-	return out
+	return p.roleForm(c, formOfRole(r), roleWish{menus: given, groups: r.Groups}, nil)
 }

@@ -1,10 +1,14 @@
 package console
 
 import (
+	"context"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -13,179 +17,279 @@ import (
 	"eruptcloud/views"
 )
 
-// mountAccess adds the pages that say who may do what.
+// mountAccess adds the pages that say who may do what, and what was done.
 func (p *pages) mountAccess(root *gin.RouterGroup) {
-	const users, roles, menus = access.CodeUsers, access.CodeRoles, access.CodeMenus
+	const users = access.CodeUsers
 	p.route(root, http.MethodGet, "/users", p.listUsers, users)
-	p.route(root, http.MethodGet, "/users/new", p.newUser, users+"@ADD")
+	p.route(root, http.MethodGet, "/users.csv", p.exportUsers, users)
 	p.form(root, http.MethodPost, "/users", p.createUser, users+"@ADD")
-	p.route(root, http.MethodGet, "/users/:account", p.editUser, users)
+	p.route(root, http.MethodGet, "/users/:account", p.oneOrNew("account", p.newUser, p.editUser, users), users, users+"@ADD")
 	p.form(root, http.MethodPut, "/users/:account", p.saveUser, users+"@EDIT")
+	p.form(root, http.MethodPost, "/users/:account/lock", p.lockUser, users+"@EDIT")
+	p.form(root, http.MethodPost, "/users/:account/password", p.resetPassword, users+"@EDIT")
 	p.form(root, http.MethodPost, "/users/:account/logout", p.logoutUser, users+"@EDIT")
 	p.form(root, http.MethodPost, "/users/:account/delete", p.deleteUser, users+"@DELETE")
-	p.route(root, http.MethodGet, "/roles", p.listRoles, roles)
-	p.route(root, http.MethodGet, "/roles/new", p.newRole, roles+"@ADD")
-	p.form(root, http.MethodPost, "/roles", p.createRole, roles+"@ADD")
-	p.route(root, http.MethodGet, "/roles/:role", p.editRole, roles)
-	p.form(root, http.MethodPut, "/roles/:role", p.saveRole, roles+"@EDIT")
-	p.form(root, http.MethodPost, "/roles/:role/delete", p.deleteRole, roles+"@DELETE")
-	p.route(root, http.MethodGet, "/menus", p.listMenus, menus)
-	p.route(root, http.MethodGet, "/menus/new", p.newMenu, menus+"@ADD")
-	p.form(root, http.MethodPost, "/menus", p.createMenu, menus+"@ADD")
-	p.route(root, http.MethodGet, "/menus/:menu", p.editMenu, menus)
-	p.form(root, http.MethodPut, "/menus/:menu", p.saveMenu, menus+"@EDIT")
-	p.form(root, http.MethodPost, "/menus/:menu/delete", p.deleteMenu, menus+"@DELETE")
-	p.route(root, http.MethodGet, "/audit", p.listAudit, access.CodeAudit)
+	p.mountRoles(root)
+	p.mountMenus(root)
+	p.mountAudit(root)
 }
+
+// oneOrNew shares an address between the form for a new thing and the things themselves: "new" is the form, unless a thing of
+// that name is asked for. Each needs its own right.
+func (p *pages) oneOrNew(param string, form, one func(*gin.Context) error, code string) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		if web.Param(c, param) == "new" && c.Query("item") == "" {
+			if err := web.Permit(viewer(c), code+"@ADD"); err != nil {
+				return err
+			}
+			return form(c)
+		}
+		if err := web.Permit(viewer(c), code); err != nil {
+			return err
+		}
+		return one(c)
+	}
+}
+
+// userFilter is what the list and its export select.
+func (p *pages) userFilter(ctx context.Context, q views.UserQuery) (access.UserFilter, error) {
+	f := access.UserFilter{Query: q.Text, Role: q.Role, Order: access.UserOrder(q.Order), State: access.UserState(q.State)}
+	if q.State == views.UserOnline {
+		online, err := p.Sessions.Accounts(ctx)
+		if err != nil {
+			return f, err
+		}
+		f.State, f.Among = "", append([]string{}, online[:min(len(online), maxOnline)]...)
+	}
+	return f, nil
+}
+
+// maxOnline bounds how many accounts one question to the database names.
+const maxOnline = 5000
 
 // listUsers handles GET /console/users.
 func (p *pages) listUsers(c *gin.Context) error {
 	ctx := c.Request.Context()
-	asked, _ := strconv.Atoi(c.Query("size")) // not a number: as remembered
-	size := pageSize(c, &asked)
-	page, _ := strconv.Atoi(c.Query("page"))
-	m := views.UserList{Query: c.Query("q"), Said: said(c)}
-	found, total, err := p.Users.List(ctx, access.UserFilter{Query: m.Query, Page: max(page, 1), PageSize: size})
+	q := views.ParseUserQuery(c.Request.URL.Query())
+	size := pageSize(c, &q.Size)
+	f, err := p.userFilter(ctx, q)
 	if err != nil {
 		return err
 	}
-	m.Pager = views.Paged(page, size, total, func(page, n int) string {
-		return pathOf("/console/users", "q", m.Query, "page", strconv.Itoa(page), "size", sizeText(n, asked))
-	})
-	if m.Pager.Page != max(page, 1) { // past the end: show the last page
-		if found, _, err = p.Users.List(ctx, access.UserFilter{Query: m.Query, Page: m.Pager.Page, PageSize: size}); err != nil {
+	f.Page, f.PageSize = max(q.Page, 1), size
+	found, total, err := p.Users.List(ctx, f)
+	if err != nil {
+		return err
+	}
+	m := views.UserList{Filter: q, Said: said(c)}
+	m.Pager = views.Paged(q.Page, size, total, func(page, n int) string { return q.At(page, n).Path(views.UsersPath) })
+	if m.Pager.Page != f.Page { // past the end: show the last page
+		f.Page = m.Pager.Page
+		if found, _, err = p.Users.List(ctx, f); err != nil {
 			return err
 		}
+	}
+	if m.Rows, err = p.userRows(ctx, found); err != nil {
+		return err
+	}
+	if web.PrefersJSON(c.Request) {
+		return web.Twin(c, userTwin(m.Rows, total), nil)
+	}
+	if err := p.addUserChips(ctx, &m, q); err != nil {
+		return err
+	}
+	return web.Twin(c, nil, views.UserListPage(m), views.UsersFragment)
+}
+
+// addUserChips counts the states of what the rest of the filter selects, and names the roles to filter for.
+func (p *pages) addUserChips(ctx context.Context, m *views.UserList, q views.UserQuery) error {
+	plain := q
+	plain.State = ""
+	f, err := p.userFilter(ctx, plain)
+	if err != nil {
+		return err
+	}
+	counts, err := p.Users.Counts(ctx, f)
+	if err != nil {
+		return err
+	}
+	plain.State = views.UserOnline
+	online, err := p.userFilter(ctx, plain)
+	if err != nil {
+		return err
+	}
+	online.PageSize = 1
+	_, here, err := p.Users.List(ctx, online)
+	if err != nil {
+		return err
+	}
+	counts[views.UserOnline] = here
+	for _, s := range views.UserStateKeys {
+		if n := counts[access.UserState(s)]; n > 0 || q.State == s {
+			m.Chips = append(m.Chips, views.FilterChip{Kind: "state", Label: views.Sayf("user.state." + s), Count: n, On: q.State == s, Path: q.Toggled(s).Path(views.UsersPath)})
+		}
+	}
+	if _, m.All, err = p.Users.List(ctx, access.UserFilter{PageSize: 1}); err != nil {
+		return err
 	}
 	roles, err := p.Roles.List(ctx)
 	if err != nil {
 		return err
 	}
-	for _, u := range found {
-		m.Rows = append(m.Rows, views.UserRow{
-			Account: u.Account, Name: u.Name, Roles: roleNames(u, roles), Enabled: u.Enabled, Admin: u.Admin, Created: u.Created,
-		})
-	}
-	return web.Render(c, views.UserListPage(m))
+	m.Roles = roleChoices(roles, nil)
+	return nil
 }
 
-func roleNames(u access.User, roles []access.Role) []string {
-	var out []string
-	for _, r := range roles {
-		if slices.Contains(u.Roles, r.ID) {
-			out = append(out, r.Name)
+// userRows adds to users what other tables and the sessions know.
+func (p *pages) userRows(ctx context.Context, users []access.User) ([]views.UserRow, error) {
+	roles, err := p.Roles.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last, err := p.Users.LastLogins(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	online, err := p.Sessions.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]views.UserRow, 0, len(users))
+	for _, u := range users {
+		r := views.UserRow{
+			Account: u.Account, Name: u.Name, Roles: rolesOf(u, roles), States: stateKeys(u, p.Now()), Created: u.Created,
+			Expires: u.ExpiresAt, LastLogin: last[u.Account],
 		}
+		if slices.Contains(online, u.Account) {
+			sessions, err := p.Sessions.Of(ctx, u.Account)
+			if err != nil {
+				return nil, err
+			}
+			r.Sessions = len(sessions)
+			for _, s := range sessions {
+				if s.Created.After(r.LastLogin) {
+					r.LastLogin = s.Created
+				}
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func stateKeys(u access.User, now time.Time) []string {
+	var out []string
+	for _, s := range u.States(now) {
+		out = append(out, string(s))
 	}
 	return out
 }
 
-// newUser handles GET /console/users/new.
-func (p *pages) newUser(c *gin.Context) error {
-	return p.userForm(c, views.UserForm{New: true, Enabled: true}, nil, nil)
+// rolesOf are the roles of a user, in the order of all.
+func rolesOf(u access.User, all []access.Role) []views.RoleChoice {
+	return roleChoices(slices.DeleteFunc(slices.Clone(all), func(r access.Role) bool { return !slices.Contains(u.RoleCodes, r.Code) }), u.RoleCodes)
 }
 
-// createUser handles POST /console/users.
-func (p *pages) createUser(c *gin.Context) error {
-	m := userFields(c)
-	m.New, m.Account = true, text(c, "account")
-	roles := c.PostFormArray("role")
-	_, err := p.Users.Create(c.Request.Context(), access.NewUser{
-		Account: m.Account, Name: m.Name, Password: c.PostForm("password"), Phone: m.Phone, Email: m.Email, Remark: m.Remark,
-		Enabled: m.Enabled, Admin: m.Admin, Roles: roles, By: actor(c),
-	})
-	if err := p.record(c, "user.create", m.Account, err); err != nil {
-		return p.userForm(c, m, roles, err)
+func roleChoices(all []access.Role, on []string) []views.RoleChoice {
+	out := make([]views.RoleChoice, 0, len(all))
+	for _, r := range all {
+		out = append(out, views.RoleChoice{
+			Code: r.Code, Name: r.Name, On: slices.Contains(on, r.Code), Enabled: r.Enabled, ReadOnly: r.ReadOnly, Limited: len(r.Groups) > 0,
+		})
 	}
-	return web.Redirect(c, "/console/users", "said", "created")
+	return out
 }
 
-func userFields(c *gin.Context) views.UserForm {
-	return views.UserForm{
-		Name: text(c, "name"), Phone: text(c, "phone"), Email: text(c, "email"), Remark: text(c, "remark"),
-		Enabled: c.PostForm("enabled") == "1", Admin: c.PostForm("admin") == "1",
-	}
+// userItem is an account as scripts get it; its names are those of the API.
+type userItem struct {
+	Account   string    `json:"account"`
+	Name      string    `json:"name"`
+	Roles     []string  `json:"roles"`
+	States    []string  `json:"states"`
+	Created   time.Time `json:"created,omitzero"`
+	Expires   time.Time `json:"expires,omitzero"`
+	LastLogin time.Time `json:"lastLogin,omitzero"`
+	Sessions  int       `json:"sessions"`
 }
 
-// editUser handles GET /console/users/:account.
-func (p *pages) editUser(c *gin.Context) error {
-	u, err := p.Users.ByAccount(c.Request.Context(), c.Param("account"))
-	if err != nil {
-		return err
-	}
-	return p.userForm(c, views.UserForm{
-		Account: u.Account, Name: u.Name, Phone: u.Phone, Email: u.Email, Remark: u.Remark, Enabled: u.Enabled, Admin: u.Admin,
-	}, u.RoleCodes, nil)
+// listTwin is a list as scripts get it.
+type listTwin[T any] struct {
+	Items []T    `json:"items"`
+	Total *int   `json:"total,omitempty"` // of lists that are counted
+	Older string `json:"older,omitempty"` // of lists that are not: where the next page begins
 }
 
-// saveUser handles PUT /console/users/:account.
-func (p *pages) saveUser(c *gin.Context) error {
-	if err := complete(c, "name"); err != nil {
-		return err
+func userTwin(rows []views.UserRow, total int) listTwin[userItem] {
+	out := listTwin[userItem]{Items: []userItem{}, Total: &total}
+	for _, r := range rows {
+		out.Items = append(out.Items, userItem{
+			Account: r.Account, Name: r.Name, Roles: codesOf(r.Roles), States: append([]string{}, r.States...), Created: r.Created, Expires: r.Expires,
+			LastLogin: r.LastLogin, Sessions: r.Sessions,
+		})
 	}
-	m := userFields(c)
-	m.Account = c.Param("account")
-	roles := c.PostFormArray("role")
-	patch := access.UserPatch{Name: &m.Name, Phone: &m.Phone, Email: &m.Email, Remark: &m.Remark, Roles: &roles, By: actor(c)}
-	if m.Account != viewer(c).Account {
-		patch.Enabled = &m.Enabled
-	}
-	if viewer(c).Admin {
-		patch.Admin = &m.Admin
-	}
-	if pw := c.PostForm("password"); pw != "" {
-		patch.Password = &pw
-	}
-	_, err := p.Users.Update(c.Request.Context(), m.Account, patch)
-	if err := p.record(c, "user.update", m.Account, err); err != nil {
-		return p.userForm(c, m, roles, err)
-	}
-	return web.Redirect(c, "/console/users/"+url.PathEscape(m.Account), "said", "saved")
+	return out
 }
 
-// logoutUser handles POST /console/users/:account/logout.
-func (p *pages) logoutUser(c *gin.Context) error {
-	account := c.Param("account")
-	if _, err := p.Users.ByAccount(c.Request.Context(), account); err != nil {
-		return err
-	}
-	err := p.Sessions.EndAll(c.Request.Context(), account)
-	if err := p.record(c, "session.end_all", account, err); err != nil {
-		return err
-	}
-	return web.Redirect(c, "/console/users/"+url.PathEscape(account), "said", "ended")
-}
-
-// deleteUser handles POST /console/users/:account/delete.
-func (p *pages) deleteUser(c *gin.Context) error {
-	account := c.Param("account")
-	err := p.Users.Delete(c.Request.Context(), account, actor(c))
-	if err := p.record(c, "user.delete", account, err); err != nil {
-		return err
-	}
-	return web.Redirect(c, "/console/users", "said", "deleted")
-}
-
-func (p *pages) userForm(c *gin.Context, m views.UserForm, given []string, refused error) error {
-	fields, err := formFault(c, refused)
-	if err != nil {
-		return err
-	}
-	roles, err := p.Roles.List(c.Request.Context())
-	if err != nil {
-		return err
-	}
-	m.Fields, m.Said, m.Self, m.MayAdmin = fields, said(c), m.Account == viewer(c).Account, viewer(c).Admin
+func codesOf(roles []views.RoleChoice) []string {
+	out := make([]string, 0, len(roles))
 	for _, r := range roles {
-		m.Roles = append(m.Roles, views.RoleChoice{Code: r.Code, Name: r.Name, On: slices.Contains(given, r.Code), Enabled: r.Enabled})
+		out = append(out, r.Code)
 	}
-	if !m.New && !m.Self {
-		logins, err := p.Sessions.Of(c.Request.Context(), m.Account)
-		if err != nil {
-			return err
+	return out
+}
+
+// exportUsers handles GET /console/users.csv: the accounts of the filter, page by page.
+func (p *pages) exportUsers(c *gin.Context) error {
+	ctx := c.Request.Context()
+	q := views.ParseUserQuery(c.Request.URL.Query())
+	f, err := p.userFilter(ctx, q)
+	if err != nil {
+		return err
+	}
+	f.PageSize = exportPage
+	lang := views.FrameOf(ctx).Lang
+	rows := func(yield func([]any, error) bool) {
+		for f.Page = 1; ; f.Page++ {
+			found, total, err := p.Users.List(ctx, f)
+			var rows []views.UserRow
+			if err == nil {
+				rows, err = p.userRows(ctx, found)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i, r := range rows {
+				u := found[i]
+				var states []string
+				for _, s := range r.States {
+					states = append(states, views.Text(lang, "user.state."+s))
+				}
+				cells := []any{u.Account, u.Name, u.Email, u.Phone, strings.Join(codesOf(r.Roles), " "), strings.Join(states, ", "), u.Created, u.ExpiresAt,
+					r.LastLogin, r.Sessions, u.AllowedIPs, u.Remark}
+				if !yield(cells, nil) {
+					return
+				}
+			}
+			if f.Page*exportPage >= total {
+				return
+			}
 		}
-		m.Sessions = sessionRows(logins, "")
 	}
-	return web.Render(c, views.UserFormPage(m))
+	return web.CSV(c, "users", titles(ctx, "users.account", "users.name", "users.email", "users.phone", "users.roles", "nodes.state", "node.created",
+		"users.expires", "users.last_login", "users.sessions", "users.addresses", "node.remark"), iter.Seq2[[]any, error](rows))
+}
+
+// exportPage is how many rows an export asks for at once.
+const exportPage = 500
+
+// titles are the heads of an export's columns in the viewer's language.
+func titles(ctx context.Context, keys ...string) []string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = views.T(ctx, k)
+	}
+	return out
 }
 
 // pathOf writes a path with those parameters that are not empty.

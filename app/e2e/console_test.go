@@ -210,7 +210,7 @@ func TestGroupTree(t *testing.T) { // F13
 
 func TestSessionEndedByAnAdmin(t *testing.T) { // F8, S61, U63
 	s := serve(t, nil)
-	s.must(http.MethodPost, "/api/v1/users", map[string]any{"account": "li", "name": "李雷", "password": "a-password-for-li", "admin": true}, http.StatusCreated, nil)
+	s.hires("li", "李雷", "a-password-for-li", map[string]any{"admin": true})
 	b := browse(t, s)
 	b.expect("status of 401")
 	b.login("li", "a-password-for-li")
@@ -223,6 +223,11 @@ func TestSessionEndedByAnAdmin(t *testing.T) { // F8, S61, U63
 	b.shows("[data-testid=ended]")
 	b.shoot("ended")
 	b.signIn("li", "another-password-for-li")
+	b.at("/console/me/password") // somebody else made it
+	b.fill("#f-old", "another-password-for-li")
+	b.fill("#f-new", "a-third-password-for-li")
+	b.fill("#f-again", "a-third-password-for-li")
+	b.click("[data-testid=first-password] button[type=submit]")
 	b.at("/console/groups/new")
 	b.until("the text is gone", `document.querySelector("#f-name").value === "half a name" && document.querySelector("#f-code").value === "half"`)
 	var groups struct{ Total int }

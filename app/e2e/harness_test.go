@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"os/exec"
@@ -254,6 +256,36 @@ func (s *server) login(account, password string) string {
 		s.t.Fatalf("login of %s refused: %s", account, out.Reason)
 	}
 	return out.Token
+}
+
+// hires makes an account that has chosen its password itself, as the console asks of everybody whom somebody else gave one.
+func (s *server) hires(account, name, password string, more map[string]any) {
+	s.t.Helper()
+	body := map[string]any{"account": account, "name": name, "password": "given-" + password}
+	maps.Copy(body, more)
+	s.must(http.MethodPost, "/api/v1/users", body, http.StatusCreated, nil)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar, Timeout: patience}
+	for _, form := range []struct {
+		path   string
+		values url.Values
+	}{
+		{"/console/login", url.Values{"account": {account}, "password": {"given-" + password}}},
+		{"/console/me/password", url.Values{"old": {"given-" + password}, "new": {password}, "again": {password}, "next": {"/console/me"}, "first": {"1"}}},
+		{"/console/logout", url.Values{}},
+	} {
+		resp, err := browser.PostForm(s.URL+form.path, form.values)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			s.t.Fatalf("%s: %s = %d", account, form.path, resp.StatusCode)
+		}
+	}
 }
 
 // must sends a request with the admin's session, expects the status and decodes the answer.

@@ -32,7 +32,7 @@ func TestHostileManager(t *testing.T) {
 	a.must(http.MethodPost, "/api/v1/roles", map[string]any{"code": "managers", "name": "Managers", "menus": mine}, http.StatusCreated, nil)
 	a.must(http.MethodPost, "/api/v1/roles", map[string]any{"code": "bosses", "name": "Bosses", "menus": all}, http.StatusCreated, nil)
 	for account, role := range map[string]string{"manager": "managers", "boss": "bosses"} {
-		a.must(http.MethodPost, "/api/v1/users", map[string]any{"account": account, "name": account, "password": staffPassword, "roles": []string{role}}, http.StatusCreated, nil)
+		a.hires(account, account, staffPassword, map[string]any{"roles": []string{role}})
 	}
 	const who = "manager"
 	a.sessions[who] = a.login(who, staffPassword)

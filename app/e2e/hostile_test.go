@@ -161,7 +161,7 @@ func (a *arena) hire() {
 	a.must(http.MethodPost, "/api/v1/roles", map[string]any{"code": "clerks", "name": "Clerks", "menus": []string{"pageAllowed"}}, http.StatusCreated, nil)
 	a.must(http.MethodPost, "/api/v1/groups", map[string]any{"code": "east", "name": "East"}, http.StatusCreated, nil)
 	for who, roles := range map[string][]string{clerk: {"clerks"}, guest: {}} {
-		a.must(http.MethodPost, "/api/v1/users", map[string]any{"account": who, "name": who, "password": staffPassword, "roles": roles}, http.StatusCreated, nil)
+		a.hires(who, who, staffPassword, map[string]any{"roles": roles})
 		a.sessions[who] = a.login(who, staffPassword)
 	}
 	for who, password := range map[string]string{admin: adminPassword, clerk: staffPassword, guest: staffPassword} {

@@ -198,7 +198,7 @@ func javaLog(t *testing.T, f *javaFleet) {
 }
 
 func javaDenied(t *testing.T, f *javaFleet) {
-	f.must(http.MethodPost, "/api/v1/users", map[string]any{"account": "guest", "name": "Guest", "password": "a-guest-of-the-house"}, http.StatusCreated, nil)
+	f.hires("guest", "Guest", "a-guest-of-the-house", nil)
 	guest := *f.server
 	guest.Token = f.login("guest", "a-guest-of-the-house")
 	f.one.forget()

@@ -70,7 +70,11 @@ func cookieOf(r *http.Request, name string) string {
 	if err != nil {
 		return ""
 	}
-	return c.Value
+	value, err := url.PathUnescape(c.Value) // the page's script escapes what it writes: Asia%2FShanghai
+	if err != nil {
+		return ""
+	}
+	return value
 }
 
 // zoneCache keeps loaded zones: each load reads a file. Only names that exist are kept, some 600 in all.

@@ -100,6 +100,7 @@ func TestFrame(t *testing.T) {
 		"defaults":              {nil, "en||UTC"},
 		"browser's language":    {[]string{"Accept-Language", "zh-CN,en;q=0.5"}, "zh||UTC"},
 		"cookies win":           {[]string{"Accept-Language", "zh", "Cookie", "ec_lang=en; ec_theme=dark; ec_zone=Asia/Shanghai"}, "en|dark|Asia/Shanghai"},
+		"cookies by script":     {[]string{"Cookie", "ec_lang=en; ec_theme=light; ec_zone=Asia%2FShanghai"}, "en|light|Asia/Shanghai"},
 		"cookies with nonsense": {[]string{"Cookie", "ec_lang=xx; ec_theme=pink; ec_zone=../../etc/passwd"}, "en||UTC"},
 	}
 	for name, tt := range tests {
