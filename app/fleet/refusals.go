@@ -12,6 +12,7 @@ const (
 	WrongToken   = "wrong token"
 	NodeDisabled = "the node is disabled"
 	NoSuchNode   = "no node has this name"
+	TooOften     = "it beats too often" // some beats of it are accepted all the same
 )
 
 // Bounds of Refusals: who is refused chooses name and address freely.
@@ -21,6 +22,8 @@ const (
 	maxUnknownNames    = 100 // made-up names must not push out nodes that exist
 	// refusalLife is how long a refusal is shown after its last beat: longer than any beat interval, so that it does not blink.
 	refusalLife = 10 * time.Minute
+	// tooOftenLife is how long a node that beats too often must keep to the rate before nothing is said of it any more.
+	tooOftenLife = time.Minute
 )
 
 // Refusals remember, in this process alone, whose beats are refused and since when (S12).
@@ -79,9 +82,14 @@ func (r *Refusals) Refused(node, address, reason string) {
 func (r *Refusals) Accepted(node, address string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.rows) > 0 {
-		delete(r.rows, refusalKey{node, address})
+	if len(r.rows) == 0 {
+		return
 	}
+	key := refusalKey{node, address}
+	if row := r.rows[key]; row != nil && row.Reason == TooOften && r.now().Sub(row.Last) < tooOftenLife {
+		return // one of the beats that fit
+	}
+	delete(r.rows, key)
 }
 
 // makeRoom drops what is over, and what was silent for longest where there is too much: of this node, of names that do not

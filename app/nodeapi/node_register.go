@@ -35,6 +35,9 @@ func (a *API) register(c *gin.Context) error {
 		return err
 	}
 	if err := a.limit(c, info.NodeName+"\x00"+info.InstanceID); err != nil {
+		if _, known := a.o.Nodes.Cached(info.NodeName); known {
+			a.refused(c, info.NodeName, err)
+		}
 		return err
 	}
 	ctx, cancel := deadline(c)
@@ -85,6 +88,8 @@ func (a *API) refused(c *gin.Context, node string, err error) {
 		reason = fleet.NoSuchNode
 	case fault.RegistrationProhibited:
 		reason = fleet.NodeDisabled
+	case fault.TooMany:
+		reason = fleet.TooOften
 	default:
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/registry"
@@ -43,6 +44,37 @@ func TestRefusedBeatsAreRemembered(t *testing.T) {
 	w.register("{")
 	if got := w.refusals.All(); len(got) != 0 {
 		t.Errorf("refusals %+v, want none", got)
+	}
+}
+
+// TestWhoBeatsTooOftenIsFlagged: by its rate, although some of its beats are accepted, until it keeps to the rate (S14).
+func TestWhoBeatsTooOftenIsFlagged(t *testing.T) {
+	w := newWorld(t)
+	refused := 0
+	for range 30 {
+		if w.register(registration()).Code == 429 {
+			refused++
+		}
+	}
+	w.now = w.now.Add(time.Second)
+	if res := w.register(registration()); res.Code != 200 {
+		t.Errorf("a beat that fits: %d", res.Code)
+	}
+	if got := w.refusals.Of("orders"); refused != 10 || len(got) != 1 || got[0].Reason != fleet.TooOften || got[0].Count != 10 {
+		t.Errorf("%d refused, flagged %+v; want ten", refused, got)
+	}
+	w.now = w.now.Add(61 * time.Second)
+	w.register(registration())
+	if got := w.refusals.Of("orders"); len(got) != 0 {
+		t.Errorf("it keeps to the rate and is flagged: %+v", got)
+	}
+	for range 30 {
+		w.register(registration("orders", "nosuch"))
+	}
+	for _, r := range w.refusals.All() {
+		if r.Reason == fleet.TooOften {
+			t.Errorf("a made-up name is flagged: %+v", r)
+		}
 	}
 }
 

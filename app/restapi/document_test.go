@@ -123,6 +123,7 @@ func examples() []example {
 		all = append(all, example{"DELETE " + item, list + "/" + id, "", 204})
 	}
 	all = append(all, drainExamples(big)...)
+	all = append(all, configExamples()...)
 	const holds = "/api/v1/nodes/{nodeName}/holds"
 	const instances, instance = "/api/v1/nodes/{nodeName}/instances", "/api/v1/nodes/{nodeName}/instances/{instanceId}"
 	all = append(all,

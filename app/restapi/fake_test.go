@@ -111,6 +111,30 @@ func (r eventRepo) List(_ context.Context, f history.Filter) ([]history.Event, i
 	return out[from:min(from+f.PageSize, len(out))], len(out), r.broken
 }
 
+func (r nodeRepo) SetConfig(_ context.Context, name string, e fleet.ConfigEdit) (fleet.Node, error) {
+	n, err := one(r.world, r.nodes, name)
+	if err == nil && n.Revision != e.BaseRevision {
+		err = fault.New(fault.Conflict, "the config was changed by lin")
+	}
+	if err == nil {
+		n.Revision, n.Config = n.Revision+1, e.JSON
+		r.nodes[name], r.edits = n, append(r.edits, e)
+	}
+	return n, err
+}
+
+func (r groupRepo) SetConfig(_ context.Context, code string, e fleet.ConfigEdit) (fleet.Group, error) {
+	g, err := one(r.world, r.groups, code)
+	if err == nil && g.Revision != e.BaseRevision {
+		err = fault.New(fault.Conflict, "the config was changed by lin")
+	}
+	if err == nil {
+		g.Revision, g.Config = g.Revision+1, e.JSON
+		r.groups[code] = g
+	}
+	return g, err
+}
+
 // kinds are what was recorded, in order.
 func (w *world) kinds() (out []string) {
 	for _, e := range w.doings.events {

@@ -27,6 +27,8 @@ type Nodes interface {
 	Create(ctx context.Context, in fleet.NewNode) (fleet.Node, string, error)
 	Update(ctx context.Context, name string, p fleet.NodePatch) (fleet.Node, error)
 	Delete(ctx context.Context, name, by string) error
+	// SetConfig stores a new revision. fault.Conflict if BaseRevision is not the latest.
+	SetConfig(ctx context.Context, name string, e fleet.ConfigEdit) (fleet.Node, error)
 }
 
 // Groups are the node groups.
@@ -36,6 +38,8 @@ type Groups interface {
 	Create(ctx context.Context, in fleet.NewGroup) (fleet.Group, error)
 	Update(ctx context.Context, code string, p fleet.GroupPatch) (fleet.Group, error)
 	Delete(ctx context.Context, code, by string) error
+	// SetConfig stores a new revision. fault.Conflict if BaseRevision is not the latest.
+	SetConfig(ctx context.Context, code string, e fleet.ConfigEdit) (fleet.Group, error)
 	// Chain returns from memory the ids of a group and of all above it, which rights are asked for with (D21).
 	Chain(id int64) []int64
 }
@@ -164,6 +168,8 @@ func Mount(shell *web.Shell, o Options) {
 	g.GET("/nodes/:nodeName", may(access.CodeNodes), h(a.getNode))
 	g.PATCH("/nodes/:nodeName", may(access.CodeNodes+"@EDIT"), h(a.patchNode))
 	g.DELETE("/nodes/:nodeName", may(access.CodeNodes+"@DELETE"), h(a.deleteNode))
+	g.GET("/nodes/:nodeName/config", may(access.CodeNodes), h(a.getNodeConfig))
+	g.PUT("/nodes/:nodeName/config", may(access.CodeNodes+"@EDIT"), h(a.putNodeConfig))
 	g.GET("/nodes/:nodeName/instances", may(access.CodeNodes), h(a.listInstances))
 	g.DELETE("/nodes/:nodeName/instances/:instanceId", may(access.CodeManageNodes), h(a.removeInstance))
 	g.PUT("/nodes/:nodeName/instances/:instanceId/hold", may(access.CodeManageNodes), h(a.hold))
@@ -186,6 +192,8 @@ func Mount(shell *web.Shell, o Options) {
 	g.POST("/groups", may(access.CodeGroups+"@ADD"), h(a.createGroup))
 	g.GET("/groups/:code", may(access.CodeGroups), h(a.getGroup))
 	g.PATCH("/groups/:code", may(access.CodeGroups+"@EDIT"), h(a.patchGroup))
+	g.GET("/groups/:code/config", may(access.CodeGroups), h(a.getGroupConfig))
+	g.PUT("/groups/:code/config", may(access.CodeGroups+"@EDIT"), h(a.putGroupConfig))
 	g.DELETE("/groups/:code", may(access.CodeGroups+"@DELETE"), h(a.deleteGroup))
 
 	g.GET("/users", may(access.CodeUsers), h(a.listUsers))

@@ -39,6 +39,7 @@ type world struct {
 	refuse   error // what writes of nodes answer
 	audit    []access.Entry
 	actors   []access.Actor
+	edits    []fleet.ConfigEdit
 	doings   doings
 	log      bytes.Buffer
 	shell    *web.Shell
