@@ -63,7 +63,7 @@ var mutations = []mutation{
 	{"too many tries lock", "app/access/sessions_memory.go", `if t.count >= limit {`, `if t.count > limit {`, pkg("app/access"), "Login|Lock|Tr(y|ies)|Store"},
 	{"an account that has expired may not log in", "app/access/people.go",
 		`case row.ExpireDate != nil && !row.ExpireDate.After(p.now()):`, `case row.ExpireDate != nil && row.ExpireDate.IsZero():`, pkg("app/access"), "Login|Expir|Session"},
-	{"a delegated token is good for its node only", "app/access/delegates.go", `if !ok || made != asked {`, `if !ok {`, pkg("app/access"), "Delegate"},
+	{"a delegated token is good for its node only", "app/access/delegates.go", `if !ok || made != asked {`, `if !ok || made != asked && made == "" {`, pkg("app/access"), "Delegate"},
 	{"the trail masks secrets inside of texts", "app/access/mask.go", `if level < 3 && (`, `if level < 0 && (`, pkg("app/access"), "Mask|Audit"},
 	{"the trail masks secrets in addresses", "app/access/mask.go", `err != nil || secretKey(plain) {`, `err != nil {`, pkg("app/access"), "Mask|Audit|URL"},
 
