@@ -21,7 +21,7 @@ import (
 
 // built are keys that are put together at run time: a prefix, and whatever the catalogue has below it.
 var built = []string{"state.", "number.", "count.", "said.", "headline.down", "headline.off", "headline.slow", "headline.probe",
-	"headline.drain", "headline.held", "headline.node.", "bulk.sum.", "nodes.csv.", "event.kind.", "layout.theme.", "failure.", "page.", "error: ", "audit.do.", "menu.", "right.", "rights.area.", "user.state.", "menus.type.", "menus.status."}
+	"headline.drain", "headline.held", "headline.node.", "bulk.sum.", "nodes.csv.", "event.kind.", "layout.theme.", "failure.", "route.head.", "route.outcome.", "route.do.", "page.", "error: ", "audit.do.", "menu.", "right.", "rights.area.", "user.state.", "menus.type.", "menus.status."}
 
 // catalogue reads all keys of a language; a table of plural forms counts as one.
 func catalogue(t *testing.T, lang string) map[string]string {

@@ -58,6 +58,7 @@ type NodeHead struct {
 	Token     TokenState
 	CanDrain  bool // the server knows how
 	HasEvents bool // the server keeps what happened
+	HasRoute  bool // and where requests went
 }
 
 // InstanceLink is an instance in the switcher.

@@ -193,6 +193,9 @@ func Mount(shell *web.Shell, o Options) error {
 	p.mountGroups(root)
 	p.mountAccess(root)
 	p.mountLive(root)
+	if o.Traces != nil {
+		p.mountRoute(root)
+	}
 	p.mountPalette(root)
 	p.mountBadges(e, root)
 	if o.Pages != nil {

@@ -58,6 +58,7 @@ type world struct {
 	log       map[string][]wire.LogLine // by location
 	logCalls  []proxy.LogCall
 	logErr    error
+	traces    *fakeTraces      // nil: nobody keeps any
 	failLog   map[string]error // by location
 	users     []access.User
 	roles     []access.Role
@@ -615,6 +616,9 @@ func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {
 	}
 	if w.deep != nil {
 		w.deep.fill(&options)
+	}
+	if w.traces != nil {
+		options.Traces = w.traces
 	}
 	err = Mount(shell, options)
 	if err != nil {

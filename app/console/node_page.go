@@ -121,7 +121,7 @@ func (p *pages) nodePage(c *gin.Context, tab string) (nodePage, error) {
 		NodeRow: row, Tab: tab, Side: neighbours(states, tree, node, tab), Pages: len(n.state.erupts()), Rev: node.Revision,
 		Left: n.state.departure(), Holds: holdViews(n.holds), Said: said(c), Server: p.server(c),
 		Instances: switcher(n.state), Refused: refusalViews(n.state.refused), Token: p.tokenState(n.state),
-		CanDrain: p.Drains != nil, HasEvents: p.History != nil,
+		CanDrain: p.Drains != nil, HasEvents: p.History != nil, HasRoute: p.Traces != nil,
 	}
 	return n, nil
 }

@@ -1,0 +1,353 @@
+package views
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// TabRoute is where a node's last requests went, and why.
+const TabRoute = "/route"
+
+// RouteTable is the fragment of the last requests.
+const RouteTable = "route-table"
+
+// RouteOutcome is what became of a request, for filters.
+type RouteOutcome string
+
+// The outcomes.
+const (
+	RouteAnswered RouteOutcome = "answered" // the first choice answered
+	RouteMoved    RouteOutcome = "moved"    // another one answered, after one or more refused the connection
+	RouteRefused  RouteOutcome = "refused"  // no right to it
+	RouteFailed   RouteOutcome = "failed"
+)
+
+// RouteOutcomes are the filters in their order.
+var RouteOutcomes = []RouteOutcome{RouteAnswered, RouteMoved, RouteRefused, RouteFailed}
+
+// RouteTrace is the way of one request.
+type RouteTrace struct {
+	ID                 string
+	At                 time.Time
+	Node               string
+	Method, Path       string
+	Function           string // "ADD", "EDIT", …; empty: reading
+	Account            string // empty: nobody was signed in
+	Allowed            bool
+	Required, Because  string // the permission that it needs; why it was refused
+	Routed             int    // locations that took requests
+	Total              int
+	Hops               []RouteHop
+	Answered           string // instance; empty: none
+	Status             int
+	Failed             bool
+	ClientLeft         bool
+	Message            string
+	Retry              string // "refused", "sent", "answered", "none_left", "refused_body_read" or empty
+	Waited, Took       time.Duration
+	Dry, Own, Disabled bool
+}
+
+// RouteHop is one location on or beside the way.
+type RouteHop struct {
+	Name, Location string
+	Order          int // in which it was tried or would be, from 1; 0: left out
+	Tried, Taken   bool
+	Error          string // of the attempt, in the words of the network
+	Took           time.Duration
+	Standing       string // "routed", "held", "draining" or "evicted"
+	Why, By        string
+	Since          time.Time
+}
+
+// Outcome classes a trace.
+func (t RouteTrace) Outcome() RouteOutcome {
+	tries := 0
+	for _, h := range t.Hops {
+		if h.Tried {
+			tries++
+		}
+	}
+	switch {
+	case !t.Allowed:
+		return RouteRefused
+	case t.Failed:
+		return RouteFailed
+	case tries > 1:
+		return RouteMoved
+	}
+	return RouteAnswered
+}
+
+func (o RouteOutcome) state() (class, icon string) {
+	switch o {
+	case RouteMoved:
+		return "is-slow", "route"
+	case RouteRefused:
+		return "is-off", "disabled"
+	case RouteFailed:
+		return "is-down", "down"
+	}
+	return "is-up", "up"
+}
+
+// RoutePath is the address of a node's route view; id may be empty.
+func RoutePath(node, id string) string {
+	path := NodePath(node, TabRoute)
+	if id != "" {
+		path += "?" + url.Values{"id": {id}}.Encode()
+	}
+	return path
+}
+
+// RouteModel is the page of a node's last requests.
+type RouteModel struct {
+	NodeHead
+	Traces  []RouteTrace // that match the filter, newest first
+	Counts  map[RouteOutcome]int
+	Kept    int // in all
+	Outcome RouteOutcome
+	Shown   *RouteTrace // the one whose way is drawn
+	Missing string      // an id that is not kept (any more)
+	Form    RouteForm
+}
+
+// RouteForm is the dry run.
+type RouteForm struct {
+	Method, Path, Page, Action, As string
+	Pages                          []string
+	Admin                          bool
+	Error                          string
+}
+
+// RouteActions are what a dry run may ask of a page.
+var RouteActions = []string{"build", "table", "add", "edit", "delete"}
+
+// example is a path as the dry run wants it.
+func (m RouteModel) example() string {
+	page := "Customer"
+	if len(m.Form.Pages) > 0 {
+		page = m.Form.Pages[0]
+	}
+	return "/erupt-api/build/" + m.Name + "." + page
+}
+
+func (m RouteModel) filterPath(o RouteOutcome) string {
+	q := url.Values{}
+	if o != "" {
+		q.Set("outcome", string(o))
+	}
+	if m.Shown != nil && m.Shown.ID != "" {
+		q.Set("id", m.Shown.ID)
+	}
+	if len(q) == 0 {
+		return NodePath(m.Name, TabRoute)
+	}
+	return NodePath(m.Name, TabRoute) + "?" + q.Encode()
+}
+
+// RouteHeadline says in one sentence where a request went and why (D11).
+func RouteHeadline(ctx context.Context, t RouteTrace) string {
+	why := t.reasons(ctx)
+	to := func(key string, args ...any) string {
+		if t.Dry {
+			key += ".dry"
+		}
+		return upper(T(ctx, key, args...))
+	}
+	switch {
+	case t.Own:
+		return T(ctx, "route.head.own")
+	case !t.Allowed && t.Account == "":
+		return to("route.head.nobody")
+	case !t.Allowed && t.Required != "":
+		return to("route.head.right", "who", clean(t.Account), "code", clean(t.Required))
+	case !t.Allowed:
+		return to("route.head.refused", "why", clean(t.Because))
+	case t.Answered != "" && why != "":
+		return to("route.head.because", "to", clean(t.Answered), "why", why)
+	case t.Answered != "" && t.Total == 1:
+		return to("route.head.only", "to", clean(t.Answered))
+	case t.Answered != "":
+		return to("route.head.turn", "to", clean(t.Answered))
+	case t.ClientLeft:
+		return to("route.head.left")
+	case t.Retry == "sent":
+		return to("route.head.sent", "to", clean(t.last()))
+	case why != "" && t.Routed == 0 || t.Retry == "none_left" || t.Retry == "refused_body_read":
+		return to("route.head.nowhere", "why", why)
+	case t.Total == 0 && t.Failed:
+		return to("route.head.none")
+	}
+	return to("route.head.failed", "why", clean(t.Message))
+}
+
+// last is the location that was tried last.
+func (t RouteTrace) last() (name string) {
+	order := 0
+	for _, h := range t.Hops {
+		if h.Tried && h.Order > order {
+			order, name = h.Order, h.Name
+		}
+	}
+	return name
+}
+
+// maxReasons are named in a headline; more are counted.
+const maxReasons = 3
+
+// reasons are why the others were not chosen: those that refused a connection first, then those that took no requests.
+func (t RouteTrace) reasons(ctx context.Context) string {
+	var all []string
+	for _, h := range t.Hops {
+		switch {
+		case h.Tried && !h.Taken && h.Error != "" && t.Retry != "sent":
+			all = append(all, T(ctx, "route.why.refused", "who", clean(h.Name)))
+		case h.Standing == "held":
+			all = append(all, T(ctx, "route.why.held", "who", clean(h.Name)))
+		case h.Standing == "draining":
+			all = append(all, T(ctx, "route.why.draining", "who", clean(h.Name)))
+		case h.Standing == "evicted":
+			all = append(all, T(ctx, "route.why.evicted", "who", clean(h.Name)))
+		}
+	}
+	if over := len(all) - maxReasons; over > 0 {
+		all = append(all[:maxReasons], T(ctx, "route.why.more", "count", over, "n", Num(over)))
+	}
+	if len(all) < 2 {
+		return strings.Join(all, "")
+	}
+	comma, and := T(ctx, "route.comma"), T(ctx, "route.and")
+	return strings.Join(all[:len(all)-1], comma) + and + all[len(all)-1]
+}
+
+// RouteFirst says where to look first; empty where nothing is odd.
+func RouteFirst(ctx context.Context, t RouteTrace) string {
+	switch t.Retry {
+	case "refused":
+		return T(ctx, "route.first.refused")
+	case "sent":
+		return T(ctx, "route.first.sent")
+	case "none_left":
+		return T(ctx, "route.first.none_left")
+	case "refused_body_read":
+		return T(ctx, "route.first.body")
+	}
+	return ""
+}
+
+// says is the second line of a hop, with the reason that an admin gave.
+func (h RouteHop) says(ctx context.Context, t RouteTrace) string {
+	if h.Why != "" && !h.Tried {
+		return h.fate(ctx, t) + ": " + clean(h.Why)
+	}
+	return h.fate(ctx, t)
+}
+
+func (h RouteHop) fate(ctx context.Context, t RouteTrace) string {
+	switch {
+	case h.Taken && t.Dry:
+		return T(ctx, "route.hop.would")
+	case h.Taken:
+		return T(ctx, "route.hop.answered", "status", strconv.Itoa(t.Status), "took", Millis(h.Took))
+	case h.Tried && t.Retry == "sent":
+		return T(ctx, "route.hop.broke", "took", Millis(h.Took))
+	case h.Tried:
+		return T(ctx, "route.hop.refused", "took", Millis(h.Took))
+	case h.Standing == "held" && h.By != "":
+		return T(ctx, "route.hop.held_by", "who", h.By)
+	case h.Standing == "held":
+		return T(ctx, "route.hop.held")
+	case h.Standing == "draining" && h.By != "":
+		return T(ctx, "route.hop.drained_by", "who", h.By)
+	case h.Standing == "draining":
+		return T(ctx, "route.hop.draining")
+	case h.Standing == "evicted":
+		return T(ctx, "route.hop.evicted")
+	}
+	return T(ctx, "route.hop.spare")
+}
+
+func (h RouteHop) look() (class, icon string) {
+	switch {
+	case h.Taken:
+		return "taken is-up", "up"
+	case h.Tried:
+		return "is-down", "down"
+	case h.Standing == "held":
+		return "skipped", "held"
+	case h.Standing == "draining":
+		return "skipped", "drain"
+	case h.Standing == "evicted":
+		return "skipped", "down"
+	}
+	return "", "up"
+}
+
+// why is the column of the table: what made the difference.
+func (t RouteTrace) why(ctx context.Context) string {
+	switch {
+	case !t.Allowed:
+		return t.Because
+	case t.Failed:
+		return t.Message
+	}
+	if why := t.reasons(ctx); why != "" {
+		return why
+	}
+	return T(ctx, "route.why.turn")
+}
+
+// way is the column of instances: "i-4 → i-1".
+func (t RouteTrace) way() string {
+	var names []string
+	for order := 1; ; order++ {
+		found := false
+		for _, h := range t.Hops {
+			if h.Tried && h.Order == order {
+				names, found = append(names, h.Name), true
+			}
+		}
+		if !found {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return "–"
+	}
+	return strings.Join(names, " → ")
+}
+
+// Millis writes a duration in milliseconds: "0.4 ms", "38 ms", "1,204 ms".
+func Millis(d time.Duration) string {
+	if d < 10*time.Millisecond {
+		return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', 1, 64) + " ms"
+	}
+	return Num(d.Milliseconds()) + " ms"
+}
+
+// clockMillis is the time of day of a request in the viewer's zone.
+func clockMillis(ctx context.Context, t time.Time) string {
+	return t.In(zoneOf(FrameOf(ctx))).Format("15:04:05.000")
+}
+
+func routeRetry(ctx context.Context, t RouteTrace) string {
+	switch {
+	case t.Dry:
+		return T(ctx, "route.retry.dry")
+	case t.Retry == "refused":
+		return T(ctx, "route.retry.refused")
+	case t.Retry == "sent":
+		return T(ctx, "route.retry.sent")
+	case t.Retry == "none_left":
+		return T(ctx, "route.retry.none_left")
+	case t.Retry == "refused_body_read":
+		return T(ctx, "route.retry.body")
+	case t.Retry == "answered":
+		return T(ctx, "route.retry.answered")
+	}
+	return T(ctx, "route.retry.none")
+}
