@@ -14,8 +14,8 @@ import (
 	"github.com/a-h/templ/parser/v2"
 )
 
-// plain are texts that are the same in every language: keys of a keyboard, names of languages, formats and log levels.
-var plain = []string{"Ctrl K", "Ctrl Enter", "Enter", "Esc", "CSV", "JSON", "Java", "Go", "YAML", "curl", "UTC", "TLS", "HTTP", "P50", "P95", "g", "f", "j", "k", "m", "Info", "Warn", "Error"}
+// plain are texts that are the same in every language: keys of a keyboard, names of languages (each in itself), formats and log levels.
+var plain = []string{"Ctrl K", "Ctrl Enter", "Enter", "Esc", "CSV", "JSON", "Java", "Go", "YAML", "curl", "UTC", "TLS", "HTTP", "P50", "P95", "g", "f", "j", "k", "m", "Info", "Warn", "Error", "English", "中文"}
 
 // spoken are attributes whose values people read or hear.
 var spoken = []string{"title", "aria-label", "aria-description", "aria-roledescription", "aria-valuetext", "placeholder", "alt", "label"}

@@ -227,6 +227,7 @@ var nodeActions = []nodeAction{
 	{"find.do.hold", "held", views.TabInstances, access.CodeManageNodes, true},
 	{"find.do.drain", "drain", views.TabInstances, access.CodeManageNodes, true},
 	{"find.do.edit", "conf", views.TabConfig, access.CodeNodes + "@EDIT", false},
+	{"find.do.badge", "link", "/badge", access.CodeViewToken, false},
 	{"find.do.settings", "edit", "/settings", access.CodeNodes + "@EDIT", false},
 }
 

@@ -9,7 +9,7 @@
   let version = Number(me.dataset.version) || 0, boot = me.dataset.boot || "", lostAt = 0;
 
   // ---- the state of the connection (U62) ----
-  const clock = (t) => new Date(t).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
+  const clock = (t) => new Date(t).toLocaleTimeString(root.lang, { hour: "2-digit", minute: "2-digit", hour12: false });
   const show = () => {
     if (!indicator) return;
     const age = lostAt ? Date.now() - lostAt : 0, label = $(".lbl", indicator);
