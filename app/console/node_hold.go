@@ -92,6 +92,15 @@ func (p *pages) removeInstance(c *gin.Context) error {
 	if err := p.record(c, "instance.remove", name+" "+id, err); err != nil {
 		return err
 	}
+	// The registry tells of removals without a name, so who removes records it.
+	removed := history.Event{Node: name, Instance: id, Kind: history.Removed, Account: viewer(c).Account}
+	if len(in.Locations) > 0 {
+		removed.Location = in.Locations[0]
+	}
+	if in.Node != nil {
+		removed.Version = in.Node.Version
+	}
+	p.tell(removed)
 	return p.afterInstance(c, name, "removed")
 }
 

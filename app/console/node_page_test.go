@@ -10,6 +10,7 @@ import (
 
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/history"
 	"eruptcloud/app/registry"
 )
 
@@ -80,7 +81,9 @@ func TestHoldKeepsTheReasonAndTheHolder(t *testing.T) { // S7
 }
 
 func TestRemovalSaysThatALivingInstanceReturns(t *testing.T) { // S9, U22
-	s := newSite(t, commerce())
+	w := commerce()
+	d := w.deepen()
+	s := newSite(t, w)
 	doc := parse(t, s.get("/console/nodes/order-service/instances").must(t, 200))
 	ask := doc.Find(`[data-instance="i-1"] .confirm`)
 	if !includes(ask.Text(), "registers again with its next heartbeat, within about 15 s") || ask.Find("[data-testid=hold-instead]").Length() != 1 {
@@ -96,6 +99,9 @@ func TestRemovalSaysThatALivingInstanceReturns(t *testing.T) { // S9, U22
 	}
 	if len(s.removed) != 1 || s.removed[0].ID != "i-1" {
 		t.Errorf("removed = %v", s.removed)
+	}
+	if len(d.events) != 1 || d.events[0].Kind != history.Removed || d.events[0].Instance != "i-1" || d.events[0].Account == "" {
+		t.Errorf("history = %+v, want the removal with who did it", d.events)
 	}
 	if body := s.get(a.Header().Get("Location")).must(t, 200); !includes(body, "If it lives, it returns with its next heartbeat") {
 		t.Error("the page after the removal does not say that the instance may return")
