@@ -85,6 +85,17 @@ func TestEffectiveConfig(t *testing.T) {
 	}
 }
 
+// TestConfigWantsTheTokenAlways: A29: config holds secrets, so its token is compared also where that of a registration is not.
+func TestConfigWantsTheTokenAlways(t *testing.T) {
+	for path, refused := range map[string]int{"node-config/": 200, "node-group-config/": 200, "effective-config/": 401} {
+		w := newWorld(t)
+		w.lax = true
+		if res := w.do("GET", "/erupt-cloud-api/"+path+"orders", "", "Access-Token", "WRONG"); res.Code != refused || strings.Contains(res.Body.String(), "limit") || strings.Contains(res.Body.String(), "region") {
+			t.Errorf("%s answered %d %q to a wrong token, want %d without config", path, res.Code, res.Body, refused)
+		}
+	}
+}
+
 var powerKeys = []string{"add", "edit", "delete", "query", "viewDetails", "export", "importable", "print", "copy", "cellEdit", "ai", "comment", "revision"}
 
 // TestPowerFailsClosed: erupt-wire 1.5: a node takes every key that is missing for true and does not look at the status.

@@ -73,7 +73,7 @@ var mutations = []mutation{
 	{"tokens are sealed in the database", "app/fleet/sealer.go", `return sealed + base64.RawURLEncoding.EncodeToString(s.gcm.Seal(nonce, nonce, []byte(plain), []byte(sealed))), nil`,
 		`return plain, nil`, pkg("app/fleet"), "Seal|Token|Rotat"},
 	{"a config is published on top of the newest one only", "app/fleet/configs.go",
-		`Where(nodeextra.ID(extra.ID), nodeextra.ConfigRevision(e.BaseRevision)).`, `Where(nodeextra.ID(extra.ID)).`, pkg("app/fleet"), "Config|Revision"},
+		`Where(nodeextra.ID(extra.ID), nodeextra.ConfigRevision(e.BaseRevision)).`, `Where(nodeextra.ID(extra.ID)).`, pkg("app/fleet"), "Config|Revision|StaleEdit"},
 	{"made-up names push out no real ones", "app/fleet/refusals.go", `case reason == NoSuchNode && unknown.count >= maxUnknownNames:`, `case reason == "" && unknown.count >= maxUnknownNames:`, pkg("app/fleet"), "Refus"},
 	{"config is given for the right token only", "app/nodeapi/node_config.go", `node, err := a.o.Nodes.AuthenticateStrict(ctx, web.Param(c, "node"), token)
 	if err != nil {
