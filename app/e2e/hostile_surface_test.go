@@ -46,7 +46,7 @@ type endpoint struct {
 // examples fill the placeholders of routes.
 var examples = map[string]string{
 	":node": "orders", ":nodeName": "orders", ":instanceId": "ABCDEF", ":group": "east", ":account": "clerk", ":role": "clerks", ":menu": "pageAllowed",
-	":page": "orders.Secret", "*file": "css/console.css", "{f}": "field", "{id}": "7", "**": "report/sales.html", "{e}": "orders.Secret",
+	":page": "orders.Secret", "*file": "css/console.css", ":id": "ABCDEF0123456789", ":entry": "1", "{f}": "field", "{id}": "7", "**": "report/sales.html", "{e}": "orders.Secret",
 }
 
 // queries make an example complete.
@@ -54,17 +54,24 @@ var queries = map[string]string{
 	"/erupt-cloud-api/erupt-power":           "?nodeName=orders&eruptName=Secret",
 	"/erupt-cloud-api/remove-instance/:node": "?instance=http://127.0.0.1:1",
 	"/erupt-cloud-api/erupt-cloud-node-log":  "?nodeName=orders&size=10",
+	"/console/nodes/:node/instance":          "?id=ABCDEF",
 	"/console/nodes/:node/log/lines":         "?instance=ABCDEF",
 	"/console/nodes/:node/log/text":          "?instance=ABCDEF",
 	"/console/nodes/:node/config/compare":    "?rev=1&rev=2",
 	"/console/groups/:group/config/compare":  "?rev=1&rev=2",
 	"/console/pages/:page/record":            "?id=7",
 	"/console/pages/:page/options":           "?field=name",
+	"/console/palette":                       "?q=west",
+	"/console/search":                        "?q=west",
+	"/api/v1/nodes/:nodeName/holds":          "?location=http://127.0.0.1:1",
 }
 
 // forms are what a person at the console would send to change something; documents what a script would.
 var forms = map[string]string{
 	"/console/nodes":                        "name=intruder&display=Intruder&enabled=1",
+	"/console/nodes/:node/drain":            "instance=ABCDEF&reason=mine&last=1",
+	"/console/nodes/:node/drain/end":        "instance=ABCDEF",
+	"/console/nodes/bulk":                   "node=orders&action=hold&reason-hold=mine",
 	"/console/nodes/:node/settings":         "display=Taken+over&group=&duty=&remark=&core=1&raw=1",
 	"/console/nodes/:node/enabled":          "enabled=0",
 	"/console/nodes/:node/delete":           "confirm=orders",
@@ -85,6 +92,11 @@ var forms = map[string]string{
 	"/console/menus/:menu":                  "name=Taken+over&type=table&value=orders.Secret&parent=&icon=&status=open&sort=",
 	"/console/roles":                        "code=intruders&name=Intruders&enabled=1",
 	"/console/roles/:role":                  "name=Taken+over&enabled=1",
+	"/console/me":                           "name=x",
+	"/console/me/logout-one":                "session=00000000000000000000000000000000",
+	"/console/menus/:menu/move":             "to=up",
+	"/console/users/:account/password":      "password=plain-horse-78",
+	"/console/users/:account/lock":          "lock=1",
 	"/console/me/password":                  "old=plain-horse-77&new=plain-horse-78&again=plain-horse-78",
 	"/console/pages/:page/record":           "base=%7B%7D&f.name=x&do=save",
 	"/console/pages/:page/new":              "base=%7B%7D&f.name=x&do=save",
@@ -98,6 +110,10 @@ var documents = map[string]string{
 	"POST /api/v1/nodes":                                     `{"nodeName":"intruder","name":"Intruder"}`,
 	"PATCH /api/v1/nodes/:nodeName":                          `{"enabled":false}`,
 	"PUT /api/v1/nodes/:nodeName/instances/:instanceId/hold": `{"reason":"mine"}`,
+	"POST /api/v1/menus":                                     `{"code":"intruder","name":"Intruder","type":"table","value":"orders.Secret"}`,
+	"PATCH /api/v1/menus/:code":                              `{"name":"Taken over"}`,
+	"PUT /api/v1/nodes/:nodeName/config":                     `{"config":{"a":1},"revision":0}`,
+	"PUT /api/v1/groups/:code/config":                        `{"config":{"a":1},"revision":0}`,
 	"POST /api/v1/groups":                                    `{"code":"intruders","name":"Intruders"}`,
 	"PATCH /api/v1/groups/:code":                             `{"name":"Taken over"}`,
 	"POST /api/v1/users":                                     `{"account":"intruder","name":"Intruder","password":"plain-horse-78","admin":true}`,
@@ -166,7 +182,7 @@ func fill(t testing.TB, pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
 		if part == ":code" {
-			part = map[string]string{"groups": ":group", "roles": ":role"}[parts[i-1]]
+			part = map[string]string{"groups": ":group", "roles": ":role", "menus": ":menu"}[parts[i-1]]
 		}
 		if !strings.ContainsAny(part, ":*{") {
 			continue
@@ -232,23 +248,20 @@ func (e endpoint) shot(who string) shot {
 	return s
 }
 
-// open are the parts of the console that need no right, or only a session.
-var (
-	openToAll  = []string{"/console", "/console/login", "/console/logout", "/console/look"}
-	openToUser = []string{"/console/", "/console/me", "/console/me/password", "/console/me/logout-all", "/console/events", "/console/changes", "/console/pages"}
-	openLocal  = []string{"/erupt-api/version", "/erupt-api/erupt-app", "/erupt-api/login"}
-)
+// openLocal is what erupt's front end asks the server before anybody has logged in.
+var openLocal = []string{"/erupt-api/version", "/erupt-api/erupt-app", "/erupt-api/login"}
 
 // refusals are the statuses by which an endpoint refuses who: nil where it is open to him.
 func (e endpoint) refusals(who string) []int {
 	switch e.surface {
 	case onConsole:
+		says, ok := stated()[e.method+" "+e.pattern]
 		switch {
-		case slices.Contains(openToAll, e.pattern):
+		case says.open:
 			return nil
 		case who == nobody:
 			return []int{http.StatusSeeOther}
-		case slices.Contains(openToUser, e.pattern):
+		case ok && len(says.codes) == 0:
 			return nil
 		}
 		return []int{http.StatusForbidden}

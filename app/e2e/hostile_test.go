@@ -214,7 +214,7 @@ func (a *arena) state() string {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	tables := a.column(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'e_upms_operate_log', 'e_cloud_operate_extra', 'e_upms_login_log') ORDER BY name`)
+	tables := a.column(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'e_upms_operate_log', 'e_cloud_operate_extra', 'e_upms_login_log', 'e_cloud_node_event') ORDER BY name`)
 	var all strings.Builder
 	for _, table := range tables {
 		fmt.Fprintf(&all, "%s: %s\n", table, strings.Join(a.column(ctx, `SELECT * FROM "`+table+`"`), "\n"))
