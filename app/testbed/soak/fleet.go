@@ -25,7 +25,7 @@ func fleetFlags(f *flag.FlagSet, o *options) *fleetLoad {
 	f.IntVar(&l.consoles, "consoles", 3, "open consoles")
 	f.DurationVar(&l.churn, "churn", 10*time.Minute, "mean time between two faults of one instance")
 	f.DurationVar(&l.last, "last", 20*time.Second, "mean time of a fault")
-	f.Float64Var(&l.visits, "visits", 4, "requests a second to nodes")
+	f.Float64Var(&l.visits, "visits", 12, "requests a second to nodes; what is kept of the last requests of each node is full in the first half then")
 	f.Float64Var(&l.changes, "changes", 1, "changes of a version a second")
 	return l
 }
