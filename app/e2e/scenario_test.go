@@ -120,6 +120,16 @@ func TestTheDeadLeaveOnce(t *testing.T) {
 	s := serve(t, quick)
 	b := s.beater(t, "orders", s.node("orders"), "i1")
 	s.awaitInstances("orders", 1, quickly)
+	page := func() string {
+		resp, raw := s.call(http.MethodGet, "/console/nodes/orders/instances", nil, http.Header{"Accept": {"application/json"}})
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("the page answered %d %.300s", resp.StatusCode, raw)
+		}
+		return string(raw)
+	}
+	if got := page(); !strings.Contains(got, b.URL()) {
+		t.Errorf("the page does not show it: %.500s", got)
+	}
 	b.kill()
 	eventually(t, quickly, func() bool { return len(s.instances("orders")) == 0 }, func() string { return "it is still there" })
 	var list struct {
@@ -132,8 +142,7 @@ func TestTheDeadLeaveOnce(t *testing.T) {
 	if list.Items[0].State != "offline" || list.Items[0].Instances != 0 {
 		t.Errorf("the list shows %+v when the instances show nothing", list.Items)
 	}
-	_, page := s.call(http.MethodGet, "/console/nodes/orders", nil, nil)
-	if strings.Contains(string(page), b.URL()) {
+	if strings.Contains(page(), b.URL()) {
 		t.Error("the page shows it when the instances show nothing")
 	}
 	time.Sleep(5 * time.Second) // two more patrols
