@@ -1,7 +1,7 @@
 // The command mutate changes one rule of the program at a time, in a copy, and runs the tests that should notice. It prints a
 // table of what was noticed and what survived, and fails if more than one in thirty did.
 //
-//	go run ./app/testbed/mutate [-only WORD] [-list]
+//	go run ./app/testbed/mutate [-only REGEXP] [-list]
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -34,14 +35,18 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	f := flag.NewFlagSet("mutate", flag.ContinueOnError)
-	only := f.String("only", "", "only mutations whose rule or file holds this")
+	only := f.String("only", "", "only mutations whose rule or file matches this regular expression")
 	list := f.Bool("list", false, "list them and change nothing")
 	limit := f.Duration("limit", 4*time.Minute, "for the tests of one mutation")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
 	chosen := slices.DeleteFunc(slices.Clone(mutations), func(m mutation) bool {
-		return !strings.Contains(m.rule, *only) && !strings.Contains(m.file, *only)
+		return !wanted.MatchString(m.rule) && !wanted.MatchString(m.file)
 	})
 	if *list {
 		for _, m := range chosen {

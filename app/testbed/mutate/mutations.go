@@ -53,7 +53,7 @@ var mutations = []mutation{
 		`if (r.Method == http.MethodGet || r.Method == http.MethodHead) && PrefersJSON(r) {`, `if PrefersJSON(r) {`, pkg("app/web"), ""},
 	{"a page of another site cannot write", "app/web/front.go", `if err := s.cross.Check(&seen); err != nil {`, `if err := s.cross.Check(&seen); err != nil && r.Method == "TRACE" {`, pkg("app/web"), ""},
 	{"a base path is a whole segment", "app/web/front.go", `return rest, rest[0] == '/'`, `return rest, true`, pkg("app/web"), ""},
-	{"the login leads nowhere else", "app/web/require.go", `|| path == "/login" || path == "/logout" {`, `{`, pkg("app/web"), ""},
+	{"the login leads nowhere else", "app/web/require.go", `|| path == "/login" || path == "/logout" {`, `|| path == "/logout" {`, pkg("app/web"), ""},
 	{"only a trusted proxy says who the client is", "app/web/request.go", `if p.Contains(a) {`, `if p.IsValid() {`, pkg("app/web"), ""},
 
 	// Logins and sessions.
@@ -65,7 +65,7 @@ var mutations = []mutation{
 		`case row.ExpireDate != nil && !row.ExpireDate.After(p.now()):`, `case row.ExpireDate != nil && row.ExpireDate.IsZero():`, pkg("app/access"), "Login|Expir|Session"},
 	{"a delegated token is good for its node only", "app/access/delegates.go", `if !ok || made != asked {`, `if !ok || made != asked && made == "" {`, pkg("app/access"), "Delegate"},
 	{"the trail masks secrets inside of texts", "app/access/mask.go", `if level < 3 && (`, `if level < 0 && (`, pkg("app/access"), "Mask|Audit"},
-	{"the trail masks secrets in addresses", "app/access/mask.go", `err != nil || secretKey(plain) {`, `err != nil {`, pkg("app/access"), "Mask|Audit|URL"},
+	{"the trail masks secrets in addresses", "app/access/mask.go", `err != nil || secretKey(plain) {`, `err != nil || plain == "" {`, pkg("app/access"), "Mask|Audit|URL"},
 
 	// What nodes may (A2–A9, A29).
 	{"any valid token of a node is taken", "app/fleet/tokens.go", `found |= subtle.ConstantTimeCompare`, `found = subtle.ConstantTimeCompare`, pkg("app/fleet"), "Token|Rotat|Auth|Grace"},
