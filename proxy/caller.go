@@ -118,8 +118,8 @@ func (c *Caller) prepare(ctx context.Context, call *Call) (*exchange, *http.Requ
 	if err != nil {
 		return nil, nil, err
 	}
-	said, err := c.admit(ctx, call, rt)
-	if err != nil {
+	said := &verdict{}
+	if err := c.admit(ctx, call, rt, said); err != nil {
 		c.p.metrics.count(rt.wish.Node, failedCode(err))
 		c.p.traces.keep(&rt.wish, c.p.refused(said, call.Method, rt.path, call.RequestID, err))
 		return nil, nil, err
@@ -132,11 +132,11 @@ func (c *Caller) prepare(ctx context.Context, call *Call) (*exchange, *http.Requ
 	return e, out, err
 }
 
-func (c *Caller) admit(ctx context.Context, call *Call, rt *route) (verdict, error) {
+func (c *Caller) admit(ctx context.Context, call *Call, rt *route, said *verdict) error {
 	if call.Location == "" {
-		return c.p.admit(ctx, &rt.wish)
+		return c.p.judge(ctx, &rt.wish, said, c.p.o.Directory.Lookup)
 	}
-	return c.p.judge(ctx, &rt.wish, func(node string) (Target, error) { return c.p.pinned(node, call.Location) })
+	return c.p.judge(ctx, &rt.wish, said, func(node string) (Target, error) { return c.p.pinned(node, call.Location) })
 }
 
 // pinned returns the target with one location only.

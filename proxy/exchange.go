@@ -32,6 +32,15 @@ type exchange struct {
 	failure  error // nil if the node's answer was passed on whole
 	refused  bool  // the last location could not be connected to
 	place    place // where it is counted as in flight
+
+	transport transport // nil: the proxy's usual one
+}
+
+func (e *exchange) via() transport {
+	if e.transport != nil {
+		return e.transport
+	}
+	return e.p.transport
 }
 
 // RoundTrip asks one location after the other. Only a location that could not be connected to leads to the next, with the
@@ -49,7 +58,7 @@ func (e *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
 			e.p.loads.enter(e, e.target.Node, up.Location)
 		}
 		e.upload.begin()
-		res, err := e.p.transport.RoundTrip(ask)
+		res, err := e.via().RoundTrip(ask)
 		e.note(up, err, start)
 		if err == nil {
 			e.answered = e.p.o.Now()

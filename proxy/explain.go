@@ -68,7 +68,7 @@ func Dry(ctx context.Context) bool { return ctx.Value(dryKey{}) != nil }
 // query; erupt is the full erupt name in the header, by default the one in the path; parent is the full name of the page that
 // authorises it, or empty. What is wrong with the request is the Failure of the trace.
 func (p *Proxy) Explain(ctx context.Context, as, method, path, erupt, parent string) Trace {
-	said, rt, err := verdict{}, route{}, error(nil)
+	said, rt, err := &verdict{}, route{}, error(nil)
 	r, err := asRequest(context.WithValue(ctx, dryKey{}, true), as, method, path, erupt, parent)
 	if err == nil {
 		rt, err = p.route(r)
@@ -81,7 +81,7 @@ func (p *Proxy) Explain(ctx context.Context, as, method, path, erupt, parent str
 		rt.wish.Node = rt.unknown
 		err = p.unknownNode(r.Context(), &rt)
 	default:
-		said, err = p.judge(r.Context(), &rt.wish, p.peek)
+		err = p.judge(r.Context(), &rt.wish, said, p.peek)
 	}
 	shown := path
 	if r != nil {

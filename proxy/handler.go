@@ -46,12 +46,14 @@ type Proxy struct {
 	o         Options
 	headers   headerPolicy
 	transport transport
+	waiting   transport // for what stays open: its connections hold less memory
 	bases     bases
 	metrics   *metrics
 	loads     loads
 	traces    traces
 	pool      sync.Pool // of *visit
 	linger    time.Duration
+	stalled   time.Duration
 }
 
 // transport is what the proxy needs of *http.Transport.
@@ -66,7 +68,7 @@ func New(o Options) (*Proxy, error) {
 		return nil, errors.New("proxy: Directory, Gate, Local and Fail are needed")
 	}
 	setDefaults(&o)
-	p := &Proxy{o: o, linger: halfOpen}
+	p := &Proxy{o: o, linger: halfOpen, stalled: stalled}
 	var err error
 	if p.headers, err = newHeaderPolicy(&o); err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func New(o Options) (*Proxy, error) {
 	if p.metrics, err = newMetrics(o.Registerer); err != nil {
 		return nil, err
 	}
-	p.transport = newTransport(&p.o)
+	p.transport, p.waiting = newTransport(&p.o, 0), newTransport(&p.o, waitingBuffer)
 	p.pool.New = func() any { return newVisit(p) }
 	return p, nil
 }
@@ -118,24 +120,51 @@ func asItCame(r *http.Request) (scheme, host string) {
 }
 
 // Close ends idle connections. Requests under way end with their contexts.
-func (p *Proxy) Close() { p.transport.CloseIdleConnections() }
+func (p *Proxy) Close() {
+	p.transport.CloseIdleConnections()
+	p.waiting.CloseIdleConnections()
+}
 
-// ServeHTTP answers below /erupt-api and /erupt-attachment.
+// ServeHTTP answers below /erupt-api and /erupt-attachment. What it stands on while a node streams is small on purpose: the
+// stack of a stream that waits for hours is most of what that stream costs.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rt, err := p.route(r)
+	v := p.prepare(w, r)
+	if v == nil {
+		return
+	}
+	v.serve(w, r)
+	p.pool.Put(v) // not after a panic: the answer's body may still be read
+}
+
+// prepare reads a request and answers all that goes to no node; then it returns nil.
+func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request) *visit {
+	v := p.pool.Get().(*visit)
+	err := p.read(r, &v.route)
 	switch {
 	case err != nil:
-		if len(rt.offered) > 0 {
-			w.Header().Set("Allow", strings.Join(rt.offered, ", "))
+		if len(v.route.offered) > 0 {
+			w.Header().Set("Allow", strings.Join(v.route.offered, ", "))
 		}
-		p.refuse(w, r, &rt, verdict{}, err)
-	case rt.endpoint == nil:
+		p.refuse(w, r, &v.route, nil, err)
+	case v.route.endpoint == nil:
+		p.pool.Put(v)
 		p.o.Local.ServeHTTP(w, r)
-	case rt.unknown != "":
-		p.refuse(w, r, &rt, verdict{}, p.unknownNode(r.Context(), &rt))
-	default:
-		p.forward(w, r, rt)
+		return nil
+	case v.route.unknown != "":
+		p.refuse(w, r, &v.route, nil, p.unknownNode(r.Context(), &v.route))
+	case p.check(w, r, v):
+		return v
 	}
+	p.pool.Put(v)
+	return nil
+}
+
+// read is route into a place of the caller's.
+//
+//go:noinline
+func (p *Proxy) read(r *http.Request, rt *route) (err error) {
+	*rt, err = p.route(r)
+	return err
 }
 
 // unknownNode answers for a node that no profile has; without a session nobody learns that (A16).
@@ -146,30 +175,37 @@ func (p *Proxy) unknownNode(ctx context.Context, rt *route) error {
 	return Fail(NodeNotReady, "'%s' node not ready", rt.unknown)
 }
 
-// forward checks a request and sends it to its node.
-func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, rt route) {
+// check decides whether a visit goes to its node; if not, it is answered.
+func (p *Proxy) check(w http.ResponseWriter, r *http.Request, v *visit) bool {
+	rt, said := &v.route, &verdict{}
 	if p.o.MaxUpload > 0 && r.ContentLength > p.o.MaxUpload {
-		p.refuse(w, r, &rt, verdict{}, Fail(TooLarge, "the upload is larger than %d bytes", p.o.MaxUpload))
-		return
+		p.refuse(w, r, rt, said, Fail(TooLarge, "the upload is larger than %d bytes", p.o.MaxUpload))
+		return false
 	}
 	scheme, host := p.o.External(r)
-	if (rt.endpoint.kind == kindExcel || p.socketByCookie(r, &rt)) && !sameSite(r, scheme, host) {
-		p.refuse(w, r, &rt, verdict{}, Fail(Forbidden, "illegal cross-site request"))
-		return
+	if (rt.endpoint.kind == kindExcel || p.socketByCookie(r, rt)) && !sameSite(r, scheme, host) {
+		p.refuse(w, r, rt, said, Fail(Forbidden, "illegal cross-site request"))
+		return false
 	}
-	said, err := p.admit(r.Context(), &rt.wish)
-	if err != nil {
-		p.refuse(w, r, &rt, said, err)
-		return
+	if err := p.judge(r.Context(), &rt.wish, said, p.o.Directory.Lookup); err != nil {
+		p.refuse(w, r, rt, said, err)
+		return false
 	}
-	v := p.pool.Get().(*visit)
-	v.route = rt
-	v.exchange = exchange{
-		p: p, endpoint: rt.endpoint, route: &v.route, user: said.user, target: said.target, method: r.Method,
-		from: p.o.ClientIP(r), requestID: p.o.RequestID(w, r), scheme: scheme, host: host, started: p.o.Now(),
+	e := &v.exchange
+	*e = exchange{}
+	e.p, e.endpoint, e.route, e.user, e.target, e.method = p, rt.endpoint, rt, said.user, said.target, r.Method
+	e.from, e.requestID, e.scheme, e.host, e.started = p.o.ClientIP(r), p.o.RequestID(w, r), scheme, host, p.o.Now()
+	e.transport = p.transport
+	if rt.upgrade || acceptsEvents(r) {
+		e.transport = p.waiting
 	}
-	v.serve(w, r)
-	p.pool.Put(v) // not after a panic: the answer's body may still be read
+	return true
+}
+
+// acceptsEvents reports whether a request asks for an event stream, as browsers' EventSource does.
+func acceptsEvents(r *http.Request) bool {
+	accept := r.Header["Accept"]
+	return len(accept) == 1 && strings.HasPrefix(accept[0], "text/event-stream")
 }
 
 // verdict is what gate and directory said about a wish.
@@ -179,27 +215,23 @@ type verdict struct {
 	target  Target
 }
 
-// admit asks the gate, then the directory, in the order in which callers learn of refusals: 401, 403, not ready.
-func (p *Proxy) admit(ctx context.Context, w *Wish) (verdict, error) {
-	return p.judge(ctx, w, p.o.Directory.Lookup)
-}
-
-func (p *Proxy) judge(ctx context.Context, w *Wish, lookup func(string) (Target, error)) (v verdict, err error) {
+// judge asks the gate, then the directory, in the order in which callers learn of refusals: 401, 403, not ready.
+func (p *Proxy) judge(ctx context.Context, w *Wish, v *verdict, lookup func(string) (Target, error)) (err error) {
 	if v.user, err = p.o.Gate.Admit(ctx, *w); err != nil {
-		return v, err
+		return err
 	}
 	v.allowed = true
 	if v.target, err = lookup(w.Node); err != nil {
-		return v, err
+		return err
 	}
 	if len(v.target.Upstreams) == 0 {
-		return v, Fail(NodeNotReady, noInstance, w.Node)
+		return Fail(NodeNotReady, noInstance, w.Node)
 	}
-	return v, nil
+	return nil
 }
 
-// refuse answers without a node.
-func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, rt *route, said verdict, err error) {
+// refuse answers without a node. said is nil if nobody was asked.
+func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, rt *route, said *verdict, err error) {
 	p.metrics.count(rt.wish.Node, failedCode(err))
 	if rt.wish.Node != "" {
 		p.traces.keep(&rt.wish, p.refused(said, r.Method, r.URL.Path, p.o.RequestID(w, r), err))

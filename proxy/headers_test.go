@@ -88,7 +88,7 @@ func TestTransportSettings(t *testing.T) {
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
 	o := Options{ConnectTimeout: time.Second, RequestTimeout: time.Minute}
 	setDefaults(&o)
-	tr := newTransport(&o)
+	tr := newTransport(&o, 0)
 	if tr.IdleConnTimeout <= 0 || tr.IdleConnTimeout > 4*time.Second {
 		t.Errorf("idle connections stay %s: servers must not end them first", tr.IdleConnTimeout)
 	}

@@ -43,8 +43,8 @@ func (c *Caller) Log(ctx context.Context, call LogCall) ([]wire.LogLine, error) 
 		return nil, Fail(NodeNotReady, "'%s' node not ready", call.Node)
 	}
 	rt := route{endpoint: logEndpoint, wish: Wish{Token: call.Token, Node: call.Node, Log: true}, query: logQuery(&call)}
-	said, err := c.admit(ctx, &Call{Location: call.Location}, &rt)
-	if err != nil {
+	said := &verdict{}
+	if err := c.admit(ctx, &Call{Location: call.Location}, &rt, said); err != nil {
 		return nil, err
 	}
 	for _, rt.path = range []string{wire.LogPath, wire.LogPathSeed} {

@@ -39,12 +39,21 @@ func (a *answer) Read(p []byte) (int, error) {
 	if a.keep && len(a.kept) < maxErrorText {
 		a.kept = append(a.kept, p[:min(n, maxErrorText-len(a.kept))]...)
 	}
-	if err == io.EOF {
-		filterTrailers(*a.trailer)
-	} else if err != nil {
-		a.err = err
+	if err != nil {
+		a.end(err)
 	}
 	return n, err
+}
+
+// end is apart from Read, which waits for hours below a stream and should stand on little.
+//
+//go:noinline
+func (a *answer) end(err error) {
+	if err == io.EOF {
+		filterTrailers(*a.trailer)
+		return
+	}
+	a.err = err
 }
 
 func (a *answer) Close() error { return a.body.Close() }

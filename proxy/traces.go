@@ -177,13 +177,13 @@ func (e *exchange) retry() Retry {
 }
 
 // refused says why a request went nowhere.
-func (p *Proxy) refused(said verdict, method, path, id string, err error) traced {
-	t := traced{
-		id: id, at: p.o.Now(), method: method, path: path, index: -1, account: said.user.Account, allowed: said.allowed,
-		routed: said.target.Upstreams, skipped: said.target.Skipped,
+func (p *Proxy) refused(said *verdict, method, path, id string, err error) traced {
+	t := traced{id: id, at: p.o.Now(), method: method, path: path, index: -1}
+	if said != nil {
+		t.account, t.allowed, t.routed, t.skipped = said.user.Account, said.allowed, said.target.Upstreams, said.target.Skipped
 	}
 	t.fail(err)
-	if !said.allowed {
+	if !t.allowed {
 		t.because = t.message
 		var f *Failure
 		if errors.As(err, &f) {

@@ -108,8 +108,14 @@ func countAttempt(r *http.Request) (*url.URL, error) {
 	return nil, nil
 }
 
-func newTransport(o *Options) *http.Transport {
+// waitingBuffer is what a connection that waits for a node keeps ready in each direction, in bytes.
+const waitingBuffer = 512
+
+// newTransport returns a transport; buffer are the bytes of its connections' buffers, 0 for net/http's own size.
+func newTransport(o *Options, buffer int) *http.Transport {
 	return &http.Transport{
+		ReadBufferSize:         buffer,
+		WriteBufferSize:        buffer,
 		Proxy:                  countAttempt,
 		DialContext:            dialer(o.Dial, o.ConnectTimeout),
 		TLSClientConfig:        o.TLS,

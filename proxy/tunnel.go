@@ -44,10 +44,47 @@ func (t *tunnel) WriteTo(w io.Writer) (int64, error) { return copySmall(w, t) }
 // ReadFrom is the other direction.
 func (t *tunnel) ReadFrom(r io.Reader) (int64, error) { return copySmall(t, r) }
 
-func copySmall(w io.Writer, r io.Reader) (int64, error) {
-	buf := eventBuffers.Get().(*[eventBuffer]byte)
-	defer eventBuffers.Put(buf)
-	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, buf[:])
+// copySmall waits with a small buffer and carries what comes in a run with a large one.
+func copySmall(w io.Writer, r io.Reader) (all int64, err error) {
+	small := eventBuffers.Get().(*[eventBuffer]byte)
+	defer eventBuffers.Put(small)
+	for {
+		n, more, err := carry(w, r, small[:])
+		all += n
+		if err == nil && more {
+			n, err = copyRun(w, r)
+			all += n
+		}
+		if err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return all, err
+		}
+	}
+}
+
+// copyRun copies until a read comes short.
+func copyRun(w io.Writer, r io.Reader) (all int64, err error) {
+	large := bulkBuffers.Get().(*[bulkBuffer]byte)
+	defer bulkBuffers.Put(large)
+	for more := true; more && err == nil; {
+		var n int64
+		n, more, err = carry(w, r, large[:])
+		all += n
+	}
+	return all, err
+}
+
+// carry copies what one read gives; more says that it filled the buffer. A failed write counts before a failed read.
+func carry(w io.Writer, r io.Reader, buf []byte) (n int64, more bool, err error) {
+	got, err := r.Read(buf)
+	if got > 0 {
+		written, failed := w.Write(buf[:got])
+		if failed != nil {
+			return int64(written), false, failed
+		}
+	}
+	return int64(got), got == len(buf), err
 }
 
 // CloseWrite passes on that the client has said its last word.

@@ -15,6 +15,7 @@ type visit struct {
 	exchange
 	rp     httputil.ReverseProxy
 	route  route
+	pace   paced
 	outer  http.ResponseWriter // as the server made it
 	w      http.ResponseWriter // as ReverseProxy sees it
 	r      *http.Request
@@ -22,11 +23,14 @@ type visit struct {
 	events bool // the answer is an event stream
 }
 
+// noLog takes what ReverseProxy has to say: what breaks off is counted and recorded by finish.
+var noLog = log.New(io.Discard, "", 0)
+
 func newVisit(p *Proxy) *visit {
 	v := &visit{}
 	v.rp = httputil.ReverseProxy{
 		Rewrite: v.rewrite, Transport: &v.exchange, ModifyResponse: v.modify, ErrorHandler: v.fail, BufferPool: v,
-		ErrorLog: log.New(io.Discard, "", 0), // what breaks off is counted and recorded by finish
+		ErrorLog: noLog,
 	}
 	return v
 }
@@ -34,7 +38,8 @@ func newVisit(p *Proxy) *visit {
 // serve forwards one request. It panics with http.ErrAbortHandler when an answer breaks off, so that the client sees a
 // broken transfer and never a short success.
 func (v *visit) serve(w http.ResponseWriter, r *http.Request) {
-	v.outer, v.w, v.r, v.tunnel, v.events = w, w, r, nil, false
+	v.pace = paced{w, v.p.stalled}
+	v.outer, v.w, v.r, v.tunnel, v.events = w, &v.pace, r, nil, false
 	if v.route.upgrade {
 		v.w = &hijacker{ResponseWriter: w, visit: v}
 	}
@@ -46,10 +51,13 @@ func (v *visit) serve(w http.ResponseWriter, r *http.Request) {
 			v.answer.err = nil
 		}
 		v.finish()
-		v.outer, v.w, v.r = nil, nil, nil
+		v.outer, v.w, v.r, v.pace.ResponseWriter = nil, nil, nil, nil
 	}()
 	v.rp.ServeHTTP(v.w, r)
 	whole = true
+	if v.streams && v.tunnel == nil {
+		v.pace.extend() // the last write may be long ago, and net/http has yet to write the end
+	}
 }
 
 // rewrite makes the request for the node out of a copy of the browser's.
@@ -125,10 +133,10 @@ func (v *visit) fail(_ http.ResponseWriter, out *http.Request, err error) {
 	v.p.o.Fail(v.outer, v.r, f)
 }
 
-// Two sizes of copy buffers: an event stream waits for hours and needs little.
+// Sizes of copy buffers: an event stream waits for hours with its buffer in hand, and needs little.
 const (
 	bulkBuffer  = 32 << 10
-	eventBuffer = 4 << 10
+	eventBuffer = 512
 )
 
 var (

@@ -65,7 +65,8 @@ func (d *directory) Known(node string) bool {
 // Lookup implements proxy.Directory: the instances that are up, not held and not draining, rotated by the node's own cursor
 // (A13).
 func (d *directory) Lookup(node string) (proxy.Target, error) {
-	t, err := d.find(node)
+	var t proxy.Target
+	err := d.find(node, &t)
 	if err == nil {
 		t.Upstreams = proxy.Rotate(d.cursors.Of(t.Node), t.Upstreams)
 	}
@@ -74,7 +75,8 @@ func (d *directory) Lookup(node string) (proxy.Target, error) {
 
 // Peek implements proxy.Explainer.
 func (d *directory) Peek(node string) (proxy.Target, error) {
-	t, err := d.find(node)
+	var t proxy.Target
+	err := d.find(node, &t)
 	if err == nil {
 		t.Upstreams = proxy.Peek(d.cursors.Of(t.Node), t.Upstreams)
 	}
@@ -87,73 +89,75 @@ func (d *directory) Candidates(node string) (all []proxy.Candidate, enabled bool
 	if !ok {
 		return nil, false
 	}
-	t := d.sort(profile)
+	var t proxy.Target
+	d.sort(&profile, &t)
 	for _, up := range proxy.Peek(d.cursors.Of(t.Node), t.Upstreams) {
 		all = append(all, proxy.Candidate{Location: up.Location, Instance: up.Instance, Standing: proxy.Routed})
 	}
 	return append(all, t.Skipped...), profile.Enabled
 }
 
-// find returns a node's target, its upstreams oldest first. What is skipped is told with an error, too.
-func (d *directory) find(node string) (proxy.Target, error) {
+// find makes t a node's target, its upstreams oldest first. What is skipped is told with an error, too.
+func (d *directory) find(node string, t *proxy.Target) error {
 	profile, ok := d.nodes.Cached(node)
 	if !ok {
-		return proxy.Target{}, proxy.Fail(proxy.NodeNotReady, "'%s' node not ready", node)
+		return proxy.Fail(proxy.NodeNotReady, "'%s' node not ready", node)
 	}
-	t := d.sort(profile)
+	d.sort(&profile, t)
 	switch {
 	case !profile.Enabled:
 		t.Upstreams = nil
-		return t, proxy.Fail(proxy.NodeNotReady, "'%s' is disabled", node)
+		return proxy.Fail(proxy.NodeNotReady, "'%s' is disabled", node)
 	case len(t.Upstreams) == 0:
-		return t, proxy.Fail(proxy.NodeNotReady, "'%s' has no available instance", node)
+		return proxy.Fail(proxy.NodeNotReady, "'%s' has no available instance", node)
 	}
-	return t, nil
+	return nil
 }
 
-// sort parts the locations of a node: those that take requests, and the others with the reason.
-func (d *directory) sort(profile fleet.Node) proxy.Target {
-	t := proxy.Target{Node: profile.Name, RawSession: profile.RawSession}
-	tokens := d.nodes.Tokens(profile.Name)
-	for _, in := range d.registry.View().Node(profile.Name) {
+// sort parts the locations of a node: those that take requests, and the others with the reason. It is below every request
+// and copies no instance.
+func (d *directory) sort(profile *fleet.Node, t *proxy.Target) {
+	t.Node, t.RawSession = profile.Name, profile.RawSession
+	tokens := d.nodes.Tokens(t.Node)
+	all := d.registry.View().Node(t.Node)
+	for i := range all {
+		in := &all[i]
 		if in.Node == nil {
 			continue
 		}
-		leaves, leaving := d.leaving(&in)
-		if in.Status != registry.Up && !leaving {
-			continue
-		}
-		if !leaving {
-			t.Version = in.Node.Version // the view is oldest first: the newest stays
-		}
-		for _, location := range in.Locations {
-			hold, held := d.holds.Held(profile.Name, location)
-			switch {
-			case leaving:
-				leaves.Location = location
-				t.Skipped = append(t.Skipped, leaves)
-			case held:
-				t.Skipped = append(t.Skipped, proxy.Candidate{
-					Location: location, Instance: in.ID, Standing: proxy.Held, Why: hold.Reason, By: hold.Account, Since: hold.Created,
-				})
-			default:
-				t.Upstreams = append(t.Upstreams, proxy.Upstream{Location: location, Instance: in.ID, Token: tokenOf(in.Node.Token, tokens)})
-			}
+		drain, ordered := d.drains.Draining(t.Node, in.ID)
+		switch {
+		case ordered:
+			skip(t, in, proxy.Candidate{Standing: proxy.Draining, Why: drain.Reason, By: drain.Account, Since: drain.Created})
+		case in.Draining():
+			skip(t, in, proxy.Candidate{Standing: proxy.Draining, Since: in.Updated})
+		case in.Status == registry.Up:
+			d.offer(t, in, tokens)
 		}
 	}
-	t.Skipped = d.evicted.add(t.Skipped, profile.Name, d.registry.View)
-	return t
+	t.Skipped = d.evicted.add(t.Skipped, t.Node, d.registry.View)
 }
 
-// leaving tells whether an instance drains, by an admin's order or by its own word.
-func (d *directory) leaving(in *registry.Instance) (proxy.Candidate, bool) {
-	c := proxy.Candidate{Instance: in.ID, Standing: proxy.Draining}
-	if drain, ok := d.drains.Draining(in.NodeName, in.ID); ok {
-		c.Why, c.By, c.Since = drain.Reason, drain.Account, drain.Created
-		return c, true
+// skip keeps all locations of an instance out, with the reason.
+func skip(t *proxy.Target, in *registry.Instance, why proxy.Candidate) {
+	why.Instance = in.ID
+	for _, why.Location = range in.Locations {
+		t.Skipped = append(t.Skipped, why)
 	}
-	c.Since = in.Updated
-	return c, in.Draining()
+}
+
+// offer lets the locations of an instance take requests, but those that are held.
+func (d *directory) offer(t *proxy.Target, in *registry.Instance, tokens []string) {
+	t.Version = in.Node.Version // the view is oldest first: the newest stays
+	for _, location := range in.Locations {
+		if hold, held := d.holds.Held(t.Node, location); held {
+			t.Skipped = append(t.Skipped, proxy.Candidate{
+				Location: location, Instance: in.ID, Standing: proxy.Held, Why: hold.Reason, By: hold.Account, Since: hold.Created,
+			})
+			continue
+		}
+		t.Upstreams = append(t.Upstreams, proxy.Upstream{Location: location, Instance: in.ID, Token: tokenOf(in.Node.Token, tokens)})
+	}
 }
 
 // At implements proxy.Locator: also a held or draining instance's log can be read.

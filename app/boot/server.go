@@ -2,17 +2,18 @@
 package boot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
@@ -249,8 +250,26 @@ func (s *Server) mount() error {
 	if err := s.mountAPIs(); err != nil {
 		return err
 	}
-	s.handler = s.shell.Handler()
+	s.handler = s.shell.Front(&fork{s.proxy, s.shell.Engine()})
 	return nil
+}
+
+// fork leads what is for nodes past the router, which would only add to what each open stream holds. What is the server's own
+// below these paths hangs behind the proxy.
+type fork struct{ proxy, router http.Handler }
+
+// ServeHTTP implements http.Handler.
+func (f *fork) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	to := f.router
+	if isForNodes(r.URL) {
+		to = f.proxy
+	}
+	to.ServeHTTP(w, r)
+}
+
+func isForNodes(u *url.URL) bool {
+	path := cmp.Or(u.RawPath, u.Path) // encoded, as it came
+	return strings.HasPrefix(path, wire.NodeAPI+"/") || strings.HasPrefix(path, wire.AttachmentDir+"/")
 }
 
 // olderKeys are the pairs for keys that only open cookies any more.
@@ -288,10 +307,6 @@ func (s *Server) mountAPIs() error {
 	}); err != nil {
 		return err
 	}
-	// gin allows no sibling beside a catch-all: what of /erupt-api is the server's own hangs behind the proxy.
-	e := s.shell.Engine()
-	e.Any(wire.NodeAPI+"/*path", gin.WrapH(s.proxy))
-	e.Any(wire.AttachmentDir+"/*path", gin.WrapH(s.proxy))
 	return nil
 }
 

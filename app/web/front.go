@@ -28,40 +28,54 @@ func (s *Shell) Front(next http.Handler) http.Handler {
 		q := s.describe(r)
 		rec := &recorder{ResponseWriter: w}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the one of the request before on this connection
-		target := r.URL                                                 // the handlers may change theirs
-		defer s.logAccess(q, r.Method, target, r.UserAgent(), rec)
+		// the handlers may change their address
+		defer s.logAccess(q, r.Method, r.URL, r.UserAgent(), rec)
 		defer rec.noteAbort()
-		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, q))
-		q.path = collapseSlashes(r.URL.EscapedPath())
-		q.cutBase(s.o.BasePath)
-		if !isStreamed(q.path) {
-			rec.writeIdle = s.writeIdle
-			defer rec.extend() // for what net/http still holds
-		}
-		r = r.WithContext(views.WithFrame(r.Context(), s.frame(q, r)))
-		rec.Header().Set("X-Request-Id", q.id)
-		setSecurityHeaders(rec.Header(), q.path)
-		if len(r.TransferEncoding) > 0 {
-			// net/http drops a length that stands beside chunks before anybody sees it. A proxy in front that goes by the length
-			// ends the request elsewhere, so nothing that follows on this connection can be believed (RFC 9112, 6.1).
-			rec.Header().Set("Connection", "close")
-		}
+		r = s.arrive(q, rec, r)
+		defer rec.extend() // for what net/http still holds
 		defer s.recoverPanic(rec, r)
-		if err := s.admit(q, r); err != nil {
-			s.Fail(rec, r, err)
-			return
-		}
-		if err := setPath(r, q.path); err != nil {
-			s.Fail(rec, r, err)
-			return
-		}
-		q.timed(rec, r, s.bodyIdle)
 		defer q.end()
-		if !isStreamed(q.path) && r.Body != nil {
-			r.Body = http.MaxBytesReader(rec, r.Body, maxBody)
+		if s.begin(q, rec, r) {
+			next.ServeHTTP(rec, r)
 		}
-		next.ServeHTTP(rec, r)
 	})
+}
+
+// arrive tells the handlers about a request, and the browser about the answer. It is apart from Front, as is begin, since what
+// Front stands on is held by each open stream.
+func (s *Shell) arrive(q *request, rec *recorder, r *http.Request) *http.Request {
+	q.path = collapseSlashes(r.URL.EscapedPath())
+	q.cutBase(s.o.BasePath)
+	if !isStreamed(q.path) {
+		rec.writeIdle = s.writeIdle
+	}
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, q))
+	r = r.WithContext(views.WithFrame(r.Context(), s.frame(q, r)))
+	rec.Header().Set("X-Request-Id", q.id)
+	setSecurityHeaders(rec.Header(), q.path)
+	if len(r.TransferEncoding) > 0 {
+		// net/http drops a length that stands beside chunks before anybody sees it. A proxy in front that goes by the length
+		// ends the request elsewhere, so nothing that follows on this connection can be believed (RFC 9112, 6.1).
+		rec.Header().Set("Connection", "close")
+	}
+	return r
+}
+
+// begin answers what no handler should see and bounds the body; false if it answered.
+func (s *Shell) begin(q *request, rec *recorder, r *http.Request) bool {
+	err := s.admit(q, r)
+	if err == nil {
+		err = setPath(r, q.path)
+	}
+	if err != nil {
+		s.Fail(rec, r, err)
+		return false
+	}
+	q.timed(rec, r, s.bodyIdle)
+	if !isStreamed(q.path) && r.Body != nil {
+		r.Body = http.MaxBytesReader(rec, r.Body, maxBody)
+	}
+	return true
 }
 
 // admit refuses what no handler should see.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -46,7 +47,7 @@ func (r *rig) perStream(ctx context.Context, p *process) (float64, error) {
 	}
 	after, err := p.memory(ctx)
 	if err == nil && r.profile != "" && p == r.server {
-		err = p.save(ctx, r.profile, "heap-streams.pb.gz", "heap")
+		err = errors.Join(p.save(ctx, r.profile, "heap-streams.pb.gz", "heap"), p.save(ctx, r.profile, "goroutines.txt", "goroutine?debug=1"), p.save(ctx, r.profile, "memory.txt", "heap?debug=1"))
 	}
 	return (after - before) / float64(r.streams) / 1024, err
 }
