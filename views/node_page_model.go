@@ -216,6 +216,8 @@ type NodePages struct {
 	NodeHead
 	Links   []PageLink
 	Modules []string
+	Check   bool // the node can be asked which of them it hosts
+	Checked bool // it was
 }
 
 // instanceAnchor is the id of an instance's row. Ids of instances are chosen by nodes and may hold anything.

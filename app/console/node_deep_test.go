@@ -258,3 +258,25 @@ func TestNewNodeWaitsForItsFirstProcess(t *testing.T) { // U14, U23
 		t.Error("who may not create is not told whom to ask, or sees who tried to register")
 	}
 }
+
+func TestAnnouncedPagesWithoutAModelAreNoLinks(t *testing.T) {
+	w := commerce()
+	d := w.deepen()
+	f := newFakePages(t, "order-service")
+	f.on("build/{e} order-service.Customer", says(http.StatusNotFound, `{"status":404,"error":"Not Found"}`))
+	f.on("build/{e} order-service.Order", fails("upstream_timeout", "the node does not answer"))
+	d.pages = f
+	s := newSite(t, w)
+	before := parse(t, s.get(orderPage+"/pages").must(t, 200))
+	src := before.Find(`#node-pages[hx-trigger=load]`).AttrOr("hx-get", "")
+	if before.Find("#node-pages a").Length() != 2 || src != orderPage+"/pages?checked=1" {
+		t.Fatalf("%d links, asked for again at %q", before.Find("#node-pages a").Length(), src)
+	}
+	after := parse(t, s.get(src, htmx("node-pages")).must(t, 200))
+	if got := text1(after, "[data-testid=no-model]"); !includes(got, "Customer") || after.Find("#node-pages a").Length() != 1 || after.Find("#node-pages[hx-get]").Length() != 0 {
+		t.Errorf("afterwards: %q, %d links", got, after.Find("#node-pages a").Length())
+	}
+	if got := after.Find("#node-pages a").Text(); got != "Order" {
+		t.Errorf("the page of a node that is silent is no link: %q", got)
+	}
+}

@@ -27,6 +27,7 @@ type deepWorld struct {
 	graces   map[string]fleet.Grace
 	old      map[string]bool // digests of tokens before the last rotation
 	events   []history.Event // oldest first
+	pages    PageCaller      // nil: nodes host none
 }
 
 // deepen adds it to a world.
@@ -37,6 +38,9 @@ func (w *world) deepen() *deepWorld {
 
 func (d *deepWorld) fill(o *Options) {
 	o.Drains, o.Tokens, o.Loads, o.Refusals, o.History = fakeDrains{d}, fakeTokens{d}, fakeLoads{d}, fakeRefusals{d}, fakeHistory{d}
+	if d.pages != nil {
+		o.Pages = d.pages
+	}
 }
 
 // limit makes a session's codes count in some groups only.

@@ -343,7 +343,7 @@ func sortNodes(states []nodeState, counts map[string]map[views.StateKind]int, tr
 		worst[g] = worstOf(c).Rank()
 	}
 	slices.SortFunc(states, func(a, b nodeState) int {
-		own := cmp.Or(cmp.Compare(a.kind.Rank(), b.kind.Rank()), cmp.Compare(missing(b), missing(a)),
+		own := cmp.Or(cmp.Compare(a.kind.Rank(), b.kind.Rank()), cmp.Compare(missing(b), missing(a)), cmp.Compare(len(b.refused), len(a.refused)),
 			cmp.Compare(a.node.Name, b.node.Name))
 		if flat || a.node.Group == b.node.Group {
 			return own

@@ -78,8 +78,12 @@ func (p *pages) nodePages(c *gin.Context) error {
 		if err := p.offerLinks(c, n.state.node.Name, m.Links); err != nil {
 			return err
 		}
+		if m.Checked = c.Query("checked") == "1"; m.Checked {
+			p.markMissing(c, n.state.node.Name, m.Links)
+		}
 	}
-	return web.Render(c, views.NodePagesPage(m), views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
+	m.Check = p.Pages != nil && !m.Checked
+	return web.Render(c, views.NodePagesPage(m), views.NodePagesFragment, views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
 }
 
 // nodeFor reads the node of the address. fault.NotFound if there is none, fault.Forbidden unless the viewer holds code for it.
