@@ -39,7 +39,7 @@ func serve(ctx context.Context, c *config.Config, out io.Writer, beside func(ctx
 		log.Warn(w)
 	}
 	server, err := boot.New(ctx, boot.Options{
-		Config: c, Log: log, Version: version, AdminPassword: os.Getenv("EC_ADMIN_PASSWORD"),
+		Config: c, Log: log, Version: version, AdminPassword: os.Getenv("EC_ADMIN_PASSWORD"), Throwaway: beside != nil,
 	})
 	if err != nil {
 		return err

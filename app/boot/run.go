@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/telemetry"
 	"eruptcloud/app/web"
@@ -168,7 +169,11 @@ const defaultOps = "127.0.0.1:9090"
 
 // bootstrap makes the first admin and refuses the original's default password where others could use it.
 func (s *Server) bootstrap(ctx context.Context, addr net.Addr) error {
-	generated, created, err := s.domain.Access.Login.Bootstrap(ctx, s.adminPassword)
+	password := s.adminPassword
+	if password == "" && s.throwaway {
+		password = access.NewPassword()
+	}
+	generated, created, err := s.domain.Access.Login.Bootstrap(ctx, password)
 	if fault.Is(err, fault.Invalid) {
 		return fmt.Errorf("%w: EC_ADMIN_PASSWORD: %w", ErrSettings, err)
 	}
@@ -176,7 +181,9 @@ func (s *Server) bootstrap(ctx context.Context, addr net.Addr) error {
 		return databaseError(fmt.Errorf("first admin: %w", err))
 	}
 	if created {
-		s.firstPassword = generated
+		if s.firstPassword = generated; s.adminPassword == "" && s.throwaway {
+			s.firstPassword = password
+		}
 		return nil // a password that was just checked is not the original's
 	}
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {

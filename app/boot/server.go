@@ -43,6 +43,7 @@ type Options struct {
 	Log           *slog.Logger
 	Version       string
 	AdminPassword string     // of the first admin; empty: generated
+	Throwaway     bool       // a generated password may stay: the server is for looking around and gone afterwards
 	Hook          fleet.Hook // nil: none; for binaries of one's own (A30)
 }
 
@@ -59,6 +60,7 @@ type Server struct {
 	log           *slog.Logger
 	version       string
 	adminPassword string
+	throwaway     bool
 	hook          fleet.Hook
 
 	metrics *prometheus.Registry
@@ -92,7 +94,7 @@ type Server struct {
 // New opens the stores and builds every part. It listens to nothing yet.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{
-		c: o.Config, log: o.Log, version: o.Version, adminPassword: o.AdminPassword, hook: o.Hook,
+		c: o.Config, log: o.Log, version: o.Version, adminPassword: o.AdminPassword, throwaway: o.Throwaway, hook: o.Hook,
 		metrics: telemetry.NewMetrics(), closing: make(chan struct{}),
 	}
 	if s.hook == nil {
