@@ -35,3 +35,6 @@ type FirstPassword struct {
 
 // deep reports whether the login leads to a page that somebody asked for.
 func (m LoginForm) deep() bool { return m.Next != "" && m.Next != "/console/" && m.Next != "/console" }
+
+// langNames are the languages in their own words, so that everybody finds his.
+var langNames = map[string]string{"en": "English", "zh": "中文"}

@@ -120,7 +120,7 @@ func (p *pages) look(c *gin.Context) error {
 	}
 	if zone := text(c, "zone"); zone != "" {
 		if _, err := time.LoadLocation(zone); err != nil || len(zone) > 64 || zone == "Local" {
-			return p.showMe(c, fault.New(fault.Invalid, "%q is no time zone", zone).Field("zone", "%q is no time zone", zone))
+			return fault.New(fault.Invalid, "%q is no time zone", zone)
 		}
 		http.SetCookie(c.Writer, &http.Cookie{
 			Name: web.ZoneCookie, Value: url.QueryEscape(zone), Path: cookiePath(c), MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode,
