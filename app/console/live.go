@@ -63,6 +63,9 @@ type liveMessage struct {
 	Version uint64   `json:"v"`
 	Boot    string   `json:"boot"`
 	Topics  []string `json:"t"`
+	// Quiet: something changed that the viewer may not hear of. A newer version without topics otherwise means a message was
+	// missed.
+	Quiet bool `json:"q,omitempty"`
 }
 
 func newHub() *hub {
@@ -196,13 +199,15 @@ func (p *pages) mountLive(root *gin.RouterGroup) {
 func (p *pages) changes(c *gin.Context) error {
 	v, _ := strconv.ParseUint(c.Query("v"), 10, 64) // no number: from the beginning
 	c.Header("Cache-Control", "no-store")
-	c.JSON(http.StatusOK, p.allowed(c, p.live.since(c.Query("boot"), v)))
+	c.JSON(http.StatusOK, p.allowed(c, viewer(c), p.live.since(c.Query("boot"), v)))
 	return nil
 }
 
 // allowed leaves names out of what viewers hear who may not see these nodes and groups (D21).
-func (p *pages) allowed(c *gin.Context, m liveMessage) liveMessage {
-	v := viewer(c)
+func (p *pages) allowed(c *gin.Context, v *access.Session, m liveMessage) (told liveMessage) {
+	if len(m.Topics) > 0 {
+		defer func() { told.Quiet = len(told.Topics) == 0 }()
+	}
 	if !v.Holds(access.CodeNodes) && !v.Holds(access.CodeGroups) {
 		m.Topics = []string{}
 		return m
@@ -255,9 +260,10 @@ func (p *pages) events(c *gin.Context) error {
 	h.Set("X-Accel-Buffering", "no")
 	c.Status(http.StatusOK)
 	out := eventWriter{c: c, rc: http.NewResponseController(c.Writer)}
+	session := viewer(c)
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
-	if !out.send(p.allowed(c, p.live.take(s))) {
+	if !out.send(p.allowed(c, viewer(c), p.live.take(s))) {
 		return nil
 	}
 	for {
@@ -267,7 +273,8 @@ func (p *pages) events(c *gin.Context) error {
 		case <-p.Done:
 			return nil
 		case <-ping.C:
-			if p.sessionEnded(c) {
+			// What he may hear can have changed since the stream began.
+			if session = p.sessionNow(c, session); session == nil {
 				return nil
 			}
 			if !out.send(liveMessage{Version: p.live.current(), Boot: p.live.boot, Topics: []string{}}) {
@@ -283,18 +290,24 @@ func (p *pages) events(c *gin.Context) error {
 			if len(m.Topics) == 0 {
 				continue // told already: the change came while the one before it settled
 			}
-			if !out.send(p.allowed(c, m)) {
+			if !out.send(p.allowed(c, session, m)) {
 				return nil
 			}
 		}
 	}
 }
 
-// sessionEnded looks among the viewer's logins: asking for the session itself would extend it, and an open page is no sign
-// that somebody sits before it. A store that does not answer ends nothing.
-func (p *pages) sessionEnded(c *gin.Context) bool {
-	all, err := p.Sessions.Of(c.Request.Context(), viewer(c).Account)
-	return err == nil && !slices.ContainsFunc(all, func(s access.Session) bool { return s.Token == viewer(c).Token })
+// sessionNow looks among the viewer's logins: asking for the session itself would extend it, and an open page is no sign that
+// somebody sits before it. Nil: it has ended. A store that does not answer ends nothing and changes nothing.
+func (p *pages) sessionNow(c *gin.Context, was *access.Session) *access.Session {
+	all, err := p.Sessions.Of(c.Request.Context(), was.Account)
+	if err != nil {
+		return was
+	}
+	if i := slices.IndexFunc(all, func(s access.Session) bool { return s.Token == was.Token }); i >= 0 {
+		return &all[i]
+	}
+	return nil
 }
 
 // current returns the present version.

@@ -28,7 +28,7 @@ onconnect = (e) => {
       if (account && account !== data.account) { shut(); last = null; }
       ({ stream, poll, account } = data);
       ports.add(port);
-      if (source?.readyState === EventSource.OPEN && last) port.postMessage({ kind: "message", message: { ...last.message, t: [] } });
+      if (source?.readyState === EventSource.OPEN && last) port.postMessage({ kind: "message", message: { ...last.message, t: [], q: false } });
       open();
     } else if (data.kind === "bye") {
       ports.delete(port);

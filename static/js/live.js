@@ -43,14 +43,14 @@
   };
   // What the page's own address says wins: a search changed it without changing the region.
   const source = (id) => {
-    const src = document.getElementById(id).dataset.src, here = location.pathname + location.search;
-    return src.split("?")[0] === location.pathname ? here : src;
+    const src = document.getElementById(id).dataset.src, page = new URL(ec.behind || location.href), here = page.pathname + page.search;
+    return src.split("?")[0] === page.pathname ? here : src;
   };
   const load = async (src, ids) => {
     let answer;
-    try { answer = await fetch(src, { headers: { "HX-Request": "true", "HX-Current-URL": location.href, Accept: "text/html" } }); } catch { lost(); return; }
+    try { answer = await fetch(src, { headers: { "HX-Request": "true", "HX-Current-URL": ec.behind || location.href, Accept: "text/html" } }); } catch { lost(); return; }
     const away = answer.headers.get("HX-Redirect");
-    if (away) { ec.keepText(answer.status === 401); location.href = away; return; }
+    if (away) { ec.unveil?.(); ec.keepText(answer.status === 401); location.href = away; return; }
     if (answer.status === 404 || answer.status === 403) { gone(await answer.text()); return; }
     if (!answer.ok) return; // the next change asks again
     const box = document.createElement("template");
@@ -127,7 +127,7 @@
   // ---- where changes come from: one stream for all tabs, or polling ----
   const hear = (m) => {
     // Another process, or a version without the names of what made it: something was missed.
-    const missed = m.boot !== boot || m.v < version || m.t.length === 0 && m.v > version;
+    const missed = m.boot !== boot || m.v < version || m.t.length === 0 && m.v > version && !m.q;
     const topics = missed ? ["all"] : m.t;
     boot = m.boot; version = m.v;
     connected();
@@ -143,6 +143,7 @@
     lost();
   };
   const ended = () => {
+    ec.unveil?.();
     ec.keepText(true);
     location.href = base + "/console/login?next=" + encodeURIComponent(location.pathname.slice(base.length) + location.search);
   };
