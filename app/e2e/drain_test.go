@@ -230,3 +230,41 @@ func TestDrainExitCodes(t *testing.T) {
 		return fmt.Sprintf("%d logouts, want one for each call with an account, interrupted ones too", logouts())
 	})
 }
+
+// TestDrainThroughAllReplicas: what one replica is told, the other keeps to; what the other has open counts at the first (D12).
+func TestDrainThroughAllReplicas(t *testing.T) {
+	p := startProduction(t)
+	all := p.one.streamers(t, "orders", 2)
+	p.two.awaitInstances("orders", 2, patience)
+	busy := p.two.open(t, "orders", all)
+	cmd := p.one.drain(t, "orders", "--instance", busy.id, "--wait", "--timeout", "60s")
+	cmd.await("in flight 1", 30*time.Second)
+	ask := func(s *server) (state string) {
+		var out struct{ State string }
+		s.must(http.MethodGet, "/api/v1/nodes/orders/instances/"+busy.id+"/drain", nil, 200, &out)
+		return out.State
+	}
+	eventually(t, patience, func() bool { return ask(p.two) == "draining" }, func() string { return "the other replica says " + ask(p.two) })
+	calls := busy.Count("/erupt-api/data/")
+	for range 6 {
+		if resp, body := p.two.call(http.MethodPost, "/erupt-api/data/orders.Stream/operator/short", strings.NewReader(`{}`), http.Header{"Erupt": {"orders.Stream"}}); resp.StatusCode != 200 {
+			t.Fatalf("a request at the other replica: %d %s", resp.StatusCode, body)
+		}
+	}
+	if got := busy.Count("/erupt-api/data/"); got != calls {
+		t.Errorf("the other replica sent %d requests to the draining instance", got-calls)
+	}
+	select {
+	case <-cmd.exited:
+		t.Fatalf("it ended while the other replica has a stream open:\n%s", cmd.output())
+	default:
+	}
+	busy.end <- struct{}{}
+	if code := cmd.wait(30 * time.Second); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, cmd.output())
+	}
+	eventually(t, patience, func() bool { return len(p.two.events("kind=registered")) == 2 }, func() string { return kindsOf(p.two.events("")) })
+	if got := p.two.events("kind=drained"); len(got) != 1 || got[0].InstanceID != busy.id {
+		t.Errorf("history %+v, want one drain", got)
+	}
+}
