@@ -56,7 +56,8 @@ func (db *DB) run(ctx context.Context, opts *sql.TxOptions, work func(context.Co
 	done := false
 	defer func() {
 		if !done { // an error, a panic or runtime.Goexit
-			if rollback := tx.Rollback(); rollback != nil && err != nil {
+			// A context that ended has rolled it back already.
+			if rollback := tx.Rollback(); rollback != nil && err != nil && !errors.Is(rollback, sql.ErrTxDone) {
 				err = errors.Join(err, fmt.Errorf("rollback: %w", rollback))
 			}
 		}

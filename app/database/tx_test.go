@@ -50,6 +50,24 @@ func TestInTxCommitsOrRollsBack(t *testing.T) {
 	})
 }
 
+// TestAnEndedContextSaysOnce: database/sql rolls back by itself then, and that our rollback finds nothing to do is no news.
+func TestAnEndedContextSaysOnce(t *testing.T) {
+	testbed.EachDB(t, func(t *testing.T, db *database.DB) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			cancel()
+			for { // until database/sql has noticed
+				if _, err := tx.Node.Query().Count(context.WithoutCancel(ctx)); err != nil {
+					return ctx.Err()
+				}
+			}
+		})
+		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "rollback") {
+			t.Errorf("InTx = %v, want that the context ended and no more", err)
+		}
+	})
+}
+
 // TestParallelEditors holds S91: edits that read, check and write wait for each other and for other processes, and none is lost.
 func TestParallelEditors(t *testing.T) {
 	testbed.EachDB(t, func(t *testing.T, db *database.DB) {

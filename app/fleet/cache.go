@@ -10,6 +10,9 @@ import (
 	"eruptcloud/ent"
 )
 
+// shortWhile is how old a list may be that is shown while somebody else reads the database.
+const shortWhile = 5 * time.Second
+
 // missTTL is how long a name that the database does not know is refused without asking again.
 const missTTL = 2 * time.Second
 
@@ -25,9 +28,11 @@ func (f *Fleet) current(ctx context.Context) (*snapshot, error) {
 }
 
 // fresh returns the memory for a list that people look at: rows that another process wrote without telling, such as the
-// command line, shall be there at once. If the database does not answer, what is known is better than nothing.
+// command line, shall be there at once. If the database does not answer, what is known is better than nothing. While somebody
+// else reads it and what is known is seconds old, nobody waits: with many open pages each answer would take as long as reading
+// the whole database.
 func (f *Fleet) fresh(ctx context.Context) (*snapshot, error) {
-	if s := f.snapshot.Load(); s != nil {
+	if s := f.snapshot.Load(); s != nil && (len(f.loading) == 0 || f.age() >= shortWhile) {
 		soon, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		if err := f.refresh(soon, time.Second); err != nil && ctx.Err() == nil {
@@ -36,6 +41,9 @@ func (f *Fleet) fresh(ctx context.Context) (*snapshot, error) {
 	}
 	return f.current(ctx)
 }
+
+// age is the time since the last full read.
+func (f *Fleet) age() time.Duration { return f.clock().Sub(time.Unix(0, f.refreshed.Load())) }
 
 // lock makes the caller the only one who changes the memory: a reader of the database that is overtaken by another must not
 // put older rows back.
@@ -63,7 +71,7 @@ func (f *Fleet) refresh(ctx context.Context, maxAge time.Duration) error {
 
 func (f *Fleet) refreshLocked(ctx context.Context, maxAge time.Duration) ([]change, error) {
 	old := f.snapshot.Load()
-	if old != nil && f.clock().Sub(f.refreshed) < maxAge {
+	if old != nil && f.age() < maxAge {
 		return nil, nil
 	}
 	if old == nil {
@@ -87,7 +95,7 @@ func (f *Fleet) refreshLocked(ctx context.Context, maxAge time.Duration) ([]chan
 	if err != nil {
 		return nil, err
 	}
-	f.refreshed = at
+	f.refreshed.Store(at.UnixNano())
 	for name, p := range next.nodes {
 		if was := old.nodes[name]; p.tokenError != "" && (was == nil || was.tokenError != p.tokenError) {
 			slog.WarnContext(ctx, "fleet: node cannot be authenticated", "node", name, "error", p.tokenError)

@@ -57,6 +57,61 @@ func TestOtherProcess(t *testing.T) {
 	})
 }
 
+// patient is a context that knows whether somebody waits with it.
+type patient struct {
+	context.Context
+	waits atomic.Bool
+}
+
+func (p *patient) Done() <-chan struct{} {
+	p.waits.Store(true)
+	return p.Context.Done()
+}
+
+// TestListsDoNotQueue: while one reader of a list reads the database, the others are answered with what is known, unless that is
+// old.
+func TestListsDoNotQueue(t *testing.T) {
+	db := testbed.SQLite(t)
+	f, c := open(t, db)
+	mustNode(t, f, fleet.NewNode{Name: "n"})
+	if err := f.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	reading, goOn := make(chan struct{}), make(chan struct{})
+	var held atomic.Bool
+	db.Client.Group.Intercept(ent.InterceptFunc(func(next ent.Querier) ent.Querier {
+		return ent.QuerierFunc(func(ctx context.Context, q ent.Query) (ent.Value, error) {
+			if held.CompareAndSwap(false, true) {
+				close(reading)
+				<-goOn
+			}
+			return next.Query(ctx, q)
+		})
+	}))
+	c.Advance(2 * time.Second)
+	first := make(chan error, 1)
+	go func() {
+		_, _, err := f.Nodes.List(t.Context(), fleet.NodeFilter{})
+		first <- err
+	}()
+	<-reading
+	beside := patient{Context: t.Context()}
+	if all, _, err := f.Nodes.List(&beside, fleet.NodeFilter{}); err != nil || len(all) != 1 || beside.waits.Load() {
+		t.Errorf("List beside a reader = %v, %v, waits: %v; want what is known, at once", all, err, beside.waits.Load())
+	}
+	c.Advance(10 * time.Second)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	late := patient{Context: over}
+	if _, err := f.Groups.List(&late); err != nil || !late.waits.Load() {
+		t.Errorf("an old list = %v, waits: %v; want it to wait for the reader", err, late.waits.Load())
+	}
+	close(goOn)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestUnknownNamesAreCheap: a flood of beats with names that nobody knows does not reach the database.
 func TestUnknownNamesAreCheap(t *testing.T) {
 	db := testbed.SQLite(t)

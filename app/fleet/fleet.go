@@ -50,7 +50,7 @@ type Fleet struct {
 
 	snapshot  atomic.Pointer[snapshot]
 	loading   chan struct{} // full while somebody brings the snapshot up to date
-	refreshed time.Time     // last full read, guarded by loading
+	refreshed atomic.Int64  // last full read, Unix time in nanoseconds
 	misses    *misses
 	lookups   *rate.Limiter // of names that no snapshot knows
 
