@@ -49,7 +49,9 @@ func TestNothingSeriousForPeopleWithDisabilities(t *testing.T) { // U70
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := browse(t, commerce())
+	w := commerce()
+	w.deepen()
+	b := browse(t, w)
 	looks := []struct {
 		theme string
 		width int64

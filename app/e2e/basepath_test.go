@@ -173,7 +173,7 @@ func (m *mounted) signIn(t *testing.T) {
 func (m *mounted) crawl(t *testing.T) {
 	t.Helper()
 	const most = 120
-	queue, seen := []string{"/console/nodes", "/console/pages", "/console/groups", "/console/users", "/console/roles", "/console/audit", "/console/me"}, map[string]bool{}
+	queue, seen := []string{"/console/nodes", "/console/pages", "/console/groups", "/console/users", "/console/roles", "/console/audit", "/console/me", "/console/search?q=crm", "/console/nodes/crm/badge"}, map[string]bool{}
 	for i := 0; i < len(queue) && i < most; i++ {
 		resp, body := m.get(t, queue[i])
 		if resp.StatusCode >= 400 {
