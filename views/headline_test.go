@@ -86,14 +86,15 @@ func TestNodeHeadline(t *testing.T) {
 		head   views.NodeHead
 		en, zh string
 	}{
-		"one":      {row(views.StateUp, 1, 1), "Its only instance is reachable.", "唯一的实例可达。"},
-		"all":      {row(views.StateUp, 4, 4), "All four instances are reachable.", "四个实例全部可达。"},
-		"held":     {held, "Two of four instances are out of routing: held by chen.jie, bad disk.", "四个实例中有两个不参与路由：由 chen.jie 挂起，bad disk。"},
-		"draining": {row(views.StateUp, 1, 2), "One of two instances is draining.", "两个实例中有一个排空中。"},
-		"all held": {row(views.StateHeld, 0, 1), "Its only instance is held: nothing is routed to it.", "一个实例全部已挂起，不再路由请求。"},
-		"never":    {row(views.StateNever, 0, 0), "Nothing has registered yet. Paste the snippet into the application and start it.", "尚无实例注册。把配置片段放进应用并启动它。"},
-		"disabled": {row(views.StateDisabled, 0, 0), "Disabled: registrations are refused and nothing is routed to it.", "已停用：拒绝注册，不再路由请求。"},
-		"left":     {left, "The last instance failed the survival check 2 min ago. Nothing is registered now.", "最后一个实例于2 分钟前未通过存活检查，目前没有已注册的实例。"},
+		"one":               {row(views.StateUp, 1, 1), "Its only instance is reachable.", "唯一的实例可达。"},
+		"all":               {row(views.StateUp, 4, 4), "All four instances are reachable.", "四个实例全部可达。"},
+		"held":              {held, "Two of four instances are out of routing: held by chen.jie, bad disk.", "四个实例中有两个不参与路由：由 chen.jie 挂起，bad disk。"},
+		"draining":          {row(views.StateUp, 1, 2), "One of two instances is draining.", "两个实例中有一个排空中。"},
+		"all held":          {row(views.StateHeld, 0, 1), "Its only instance is held: nothing is routed to it.", "一个实例全部已挂起，不再路由请求。"},
+		"held and draining": {func() views.NodeHead { h := row(views.StateHeld, 0, 2); h.Leaving = 1; return h }(), "All two instances are leaving or held: nothing new is routed to it.", "两个实例全部在退出或已挂起，不再路由新请求。"},
+		"never":             {row(views.StateNever, 0, 0), "Nothing has registered yet. Paste the snippet into the application and start it.", "尚无实例注册。把配置片段放进应用并启动它。"},
+		"disabled":          {row(views.StateDisabled, 0, 0), "Disabled: registrations are refused and nothing is routed to it.", "已停用：拒绝注册，不再路由请求。"},
+		"left":              {left, "The last instance failed the survival check 2 min ago. Nothing is registered now.", "最后一个实例于2 分钟前未通过存活检查，目前没有已注册的实例。"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

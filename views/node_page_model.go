@@ -43,14 +43,15 @@ const (
 // NodeHead is what all tabs of a node's page have in common.
 type NodeHead struct {
 	NodeRow
-	Tab    string
-	Side   NodeSideModel
-	Pages  int // pages that its instances host
-	Rev    int64
-	Left   Say // why the last instance left, if that was lately
-	Holds  []HoldView
-	Said   string
-	Server string // address of this server for snippets
+	Tab     string
+	Side    NodeSideModel
+	Pages   int // pages that its instances host
+	Rev     int64
+	Left    Say // why the last instance left, if that was lately
+	Holds   []HoldView
+	Leaving int // instances that drain
+	Said    string
+	Server  string // address of this server for snippets
 	// Instance is the one that the page shows; empty: all.
 	Instance  string
 	Instances []InstanceLink // to switch to
@@ -236,7 +237,7 @@ func NodeHeadline(ctx context.Context, h NodeHead) []Part {
 		say = Sayf("headline.node.left", "why", h.Left)
 	case h.State == StateOffline:
 		say = Sayf("headline.node.off")
-	case h.Up == 0 && h.State == StateHeld:
+	case h.Up == 0 && h.State == StateHeld && h.Leaving == 0:
 		say = Sayf("headline.node.all_held", "count", h.Total, "n", Word(ctx, h.Total))
 	case h.Up == 0:
 		say = Sayf("headline.node.all_drain", "count", h.Total, "n", Word(ctx, h.Total))

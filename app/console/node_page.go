@@ -123,7 +123,7 @@ func (p *pages) nodePage(c *gin.Context, tab string) (nodePage, error) {
 	row.Can = p.can(c, node.GroupID)
 	n.head = views.NodeHead{
 		NodeRow: row, Tab: tab, Side: neighbours(states, tree, node, tab), Pages: len(n.state.erupts()), Rev: node.Revision,
-		Left: n.state.departure(), Holds: holdViews(n.holds), Said: said(c), Server: p.server(c),
+		Left: n.state.departure(), Leaving: n.state.leaving(), Holds: holdViews(n.holds), Said: said(c), Server: p.server(c),
 		Instances: switcher(n.state), Refused: refusalViews(n.state.refused), Token: p.tokenState(n.state),
 		CanDrain: p.Drains != nil, HasEvents: p.History != nil, HasRoute: p.Traces != nil,
 	}

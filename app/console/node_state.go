@@ -191,6 +191,16 @@ func (s nodeState) held() (n int) {
 	return n
 }
 
+// leaving is how many instances drain.
+func (s nodeState) leaving() (n int) {
+	for _, i := range s.instances {
+		if i.kind == views.StateDraining {
+			n++
+		}
+	}
+	return n
+}
+
 // verdict says in a few words what is wrong with a node; empty if nothing is. What nobody wanted comes before what somebody
 // ordered.
 func (s nodeState) verdict() views.Say {
