@@ -48,7 +48,7 @@ func (c contextual) WithGroup(n string) slog.Handler      { return contextual{c.
 const masked = "***"
 
 var (
-	secretName = regexp.MustCompile(`(?i)(token|password|passwd|pwd|secret|cookie|authorization|dsn)$`)
+	secretNames = []string{"token", "password", "passwd", "pwd", "secret", "cookie", "authorization", "dsn"}
 	// secretPair finds name=value and "name":"value" in texts such as URLs, forms and JSON.
 	secretPair = regexp.MustCompile(`(?i)((?:_?token|access-?token|accesstoken|password|pwd|secret|authorization)"?\s*[=:]\s*"?)(?:Bearer\s+)?[^&\s",}]+`)
 	// userInfo finds the password of a DSN or URL.
@@ -56,7 +56,7 @@ var (
 )
 
 func redact(_ []string, a slog.Attr) slog.Attr {
-	if secretName.MatchString(a.Key) && a.Value.Kind() != slog.KindBool {
+	if isSecretName(a.Key) && a.Value.Kind() != slog.KindBool {
 		return slog.String(a.Key, masked)
 	}
 	switch a.Value.Kind() {
@@ -70,6 +70,16 @@ func redact(_ []string, a slog.Attr) slog.Attr {
 		}
 	}
 	return a
+}
+
+// isSecretName looks at the end of a name. It is asked for each attribute of each line, so it is no regular expression.
+func isSecretName(key string) bool {
+	for _, s := range secretNames {
+		if len(key) >= len(s) && strings.EqualFold(key[len(key)-len(s):], s) {
+			return true
+		}
+	}
+	return false
 }
 
 // Redact masks the values of tokens and passwords inside a text.
