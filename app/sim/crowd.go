@@ -189,9 +189,12 @@ func (c *Crowd) play(ctx context.Context) error {
 	return nil
 }
 
-// change lets instances report another version, Changes times a second, one after the other.
+// change lets instances report another version, Changes times a second, some of them at once where the server takes its time.
 func (c *Crowd) change(ctx context.Context) {
 	lot := c.lot(3 << 32)
+	var open sync.WaitGroup
+	defer open.Wait()
+	slots := make(chan struct{}, 64)
 	pause := time.Duration(float64(time.Second) / c.spec.Changes)
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
@@ -201,8 +204,17 @@ func (c *Crowd) change(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if c.actors[lot.IntN(len(c.actors))].update(ctx, n) {
-			c.changed()
+		a := c.actors[lot.IntN(len(c.actors))]
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
 		}
+		open.Go(func() {
+			defer func() { <-slots }()
+			if a.update(ctx, n) {
+				c.changed()
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -71,6 +72,7 @@ func (l *consoleLoad) run(ctx context.Context, o options) error {
 	}
 	fmt.Fprintln(os.Stderr, "measuring for", o.duration)
 	m, err := l.measure(ctx, o, s)
+	s.saveProfile(ctx, "heap?gc=1", filepath.Join(o.dir, "heap.pprof"))
 	stopLoad()
 	simErr := wait()
 	if err != nil {
