@@ -66,7 +66,7 @@ func TestNewUsersAreChecked(t *testing.T) {
 			"same in another case":          {func(n *access.NewUser) { n.Account = "lIN" }, fault.Conflict, "account"},
 			"name too long":                 {func(n *access.NewUser) { n.Name = strings.Repeat("林", 256) }, fault.Invalid, "name"},
 			"mail with control letters":     {func(n *access.NewUser) { n.Email = "a\x00b" }, fault.Invalid, "email"},
-			"name that turns the writing":   {func(n *access.NewUser) { n.Name = "nil \u202enimda" }, fault.Invalid, "name"}, // S62
+			"name that turns the writing":   {func(n *access.NewUser) { n.Name = "nil \u202enimda" }, fault.Invalid, "name"}, // S60
 			"remark that turns the writing": {func(n *access.NewUser) { n.Remark = "a\u2066b" }, fault.Invalid, "remark"},
 			"phone that is no UTF-8":        {func(n *access.NewUser) { n.Phone = "\xff" }, fault.Invalid, "phone"},
 			"remark too long":               {func(n *access.NewUser) { n.Remark = strings.Repeat("x", 2001) }, fault.Invalid, "remark"},

@@ -151,6 +151,7 @@ func contaminated(t *testing.T) *arena {
 		}
 	}
 	post("/console/nodes/orders/hold", url.Values{"instance": {"I" + evil}, "reason": {evil}})
+	post("/console/nodes/orders/drain", url.Values{"instance": {"I" + evil}, "reason": {evil}, "last": {"1"}})
 	post("/console/nodes/orders/config", url.Values{"revision": {"0"}, "note": {evil}, "config": {`{"k` + strings.ReplaceAll(evil, `"`, `\"`) + `":"` + evilLink + `"}`}})
 	post("/console/nodes/orders/config", url.Values{"revision": {"1"}, "note": {evil}, "config": {`{"a":"</textarea><script>alert(1)</script>"}`}})
 	post("/console/groups/east/config", url.Values{"revision": {"0"}, "note": {evil}, "config": {`{"a":"</textarea>"}`}})
