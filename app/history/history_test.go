@@ -155,9 +155,22 @@ func TestRecordNeverWaits(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("Record waits")
 	}
-	write(t, h)
-	if _, total := list(t, h, history.Filter{}); total != history.PerNode {
-		t.Errorf("%d events of one node are kept, want %d", total, history.PerNode)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		// what fits the queue is the first of them
+		got, total := list(t, h, history.Filter{PageSize: 1})
+		if total == history.PerNode && strings.HasSuffix(got[0], " changed 4095") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d events of one node are kept, the newest is %q; want %d and the last that fitted the queue", total, got, history.PerNode)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
