@@ -31,9 +31,9 @@ type AuditPage struct {
 // Bounds of one search. A rare text among a million entries must not keep the database busy for every look at the page: the
 // search ends, says how far it came, and goes on from there when asked.
 const (
-	searchRows  = 100_000 // looked at for text, action or outcome
-	searchExtra = 20_000  // looked at for those of an account or subject
-	searchBatch = 500     // of the latter, at once
+	searchRows  = 30_000 // looked at for text, action or outcome
+	searchExtra = 20_000 // looked at for those of an account or subject
+	searchBatch = 500    // of the latter, at once
 )
 
 // Search returns one page of entries from a place in the trail on; from is AuditPage.Older of the page before, empty for the

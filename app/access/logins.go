@@ -23,7 +23,7 @@ type LoginRecord struct {
 }
 
 // Logins returns one page of the login log from a place on, newest first, and where the next begins; see (*Audit).Search. query is
-// part of a name or address and looks at the last 100,000 logins from there.
+// part of a name or address and looks at as many of them at once as one search may.
 func (a *Audit) Logins(ctx context.Context, query, from string, size int) (found []LoginRecord, older string, err error) {
 	at, err := parseSpot(from)
 	if err != nil {
