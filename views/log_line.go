@@ -40,7 +40,7 @@ var (
 		"FATAL": "ERROR", "CRITICAL": "ERROR", "SEVERE": "ERROR", "PANIC": "ERROR", "ERR": "ERROR", "WARNING": "WARN", "NOTICE": "INFO", "CONFIG": "INFO",
 		"FINE": "DEBUG", "FINER": "DEBUG", "FINEST": "TRACE",
 	}
-	headLevel = regexp.MustCompile(`^[ \t]*(?:\[[ \t]*([A-Z]{4,8})[ \t]*\]|([A-Z]{4,8}))(?:[ \t:|]+|$)`)
+	headLevel = regexp.MustCompile(`^[ \t]*(?:\[[ \t]*([A-Z]{4,8})[ \t]*\]|([A-Z]{4,8}))(?:[ \t:|]+(?:--- )?|$)`)
 	logLink   = regexp.MustCompile(`https?://[^\s"'<>\\^` + "`" + `{|}]+`)
 )
 

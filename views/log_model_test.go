@@ -26,6 +26,7 @@ func TestParseLogLine(t *testing.T) { // U32
 		"bold and dim":                {"\x1b[1mb\x1b[22;2md\x1b[22mn", []span{{Class: "ansi-1", Text: "b"}, {Class: "ansi-2", Text: "d"}, {Text: "n"}}, ""},
 		"colours without an end":      {"\x1b[38;5mx\x1b[38;2;1my\x1b[99999999999999999999mz", []span{{Text: "x"}, {Text: "y"}, {Text: "z"}}, ""},
 		"time and level have columns": {"2026-12-01 14:31:12.117 \x1b[33m WARN\x1b[m pool low", []span{{Text: "pool low"}}, "WARN"},
+		"dashes after the level":      {"2026-12-01 14:31:12.117  INFO --- ready", []span{{Text: "ready"}}, "INFO"},
 		"a level in brackets":         {"2026/12/01 14:31:12 [ERROR] x", []span{{Text: "x"}}, "ERROR"},
 		"a level later in the line":   {"2026-12-01T14:31:12Z [main] INFO x", []span{{Text: "[main] INFO x"}}, "INFO"},
 		"logfmt":                      {"time=2026-12-01T14:31:12Z level=warn msg=x", []span{{Text: "time=2026-12-01T14:31:12Z level=warn msg=x"}}, "WARN"},
