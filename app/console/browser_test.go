@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"eruptcloud/app/fleet"
 	"eruptcloud/app/registry"
 	"eruptcloud/app/testbed"
 )
@@ -194,6 +196,32 @@ func TestOpenPageFollowsTheFleet(t *testing.T) { // U60, S75
 	b.until("the count", `document.querySelector("#node-order-service td[data-l=Instances]").textContent.trim() === "3/3"`)
 	if got := b.eval(`document.activeElement.id`); got != "node-q" {
 		t.Errorf("the focus went to %v", got)
+	}
+}
+
+// TestFocusStaysWhenRowsCome: a list that gets other rows is replaced as a whole, and what had the focus has it again; where its
+// row is gone, the row in its place has it (U61).
+func TestFocusStaysWhenRowsCome(t *testing.T) {
+	w := commerce()
+	b := browse(t, w)
+	b.open("/console/nodes")
+	b.until("the stream", `document.querySelector("#live[data-on] .lbl")?.textContent === "Live"`)
+	b.eval(`document.querySelector("#node-order-service a.open").focus(); window.was = document.activeElement; 0`)
+	drop := func(name string) {
+		b.change(func() {
+			w.nodes = slices.DeleteFunc(w.nodes, func(n fleet.Node) bool { return n.Name == name })
+			w.changed[0]("node", name)
+		})
+	}
+	drop("ledger")
+	b.until("the row is gone", `!document.querySelector("#node-ledger")`)
+	if got := b.eval(`[document.activeElement.closest("tr")?.id, document.activeElement.matches("a.open"), window.was.isConnected].join()`); got != "node-order-service,true,false" {
+		t.Errorf("after other rows: %v, want the focus on the new link of the same row", got)
+	}
+	drop("order-service")
+	b.until("its own row is gone", `!document.querySelector("#node-order-service")`)
+	if got := b.eval(`document.activeElement.closest("tr[id]") !== null`); got != true {
+		t.Errorf("the focus went to %v, want a row", b.eval(`document.activeElement.outerHTML.slice(0, 200)`))
 	}
 }
 

@@ -88,15 +88,31 @@
     put(now, next);
   };
   const plain = (el) => el.outerHTML.replace(/(<time[^>]*data-rel[^>]*>)[^<]*/g, "$1").replace(/ (hidden|style)="[^"]*"/g, "");
+  // again returns how to find an element after its region was replaced: by its id, or as what it is in its row; in place of a row
+  // that is gone the one that took its place.
+  const again = (el) => {
+    if (el.id) { const id = el.id; return () => document.getElementById(id); }
+    const row = el.closest("tr[id], li[id]");
+    const kin = (from) => [...from.querySelectorAll(el.tagName)].find((x) => ["href", "name", "data-testid", "aria-label", "class"].every((a) => x.getAttribute(a) === el.getAttribute(a)));
+    if (!row) { const region = el.closest("[data-live][id]")?.id; return () => { const r = document.getElementById(region); return r && kin(r); }; }
+    const { id } = row, list = el.closest("[data-live][id]")?.id, rows = () => $$("tr[id], li[id]", document.getElementById(list) || document);
+    const at = rows().indexOf(row);
+    return () => {
+      const same = document.getElementById(id);
+      if (same) return kin(same);
+      const all = rows();
+      return all[Math.min(at, all.length - 1)]?.querySelector("a[href], button");
+    };
+  };
   const put = (now, next) => {
     if (plain(now) === plain(next)) return;
-    const focus = now.contains(document.activeElement) && document.activeElement.id;
+    const find = now.contains(document.activeElement) && again(document.activeElement);
     const left = now.scrollLeft, top = now.scrollTop;
     now.replaceWith(next);
     window.htmx?.process(next);
     ec.dress(next.parentElement || document);
     next.scrollTo(left, top);
-    if (focus) document.getElementById(focus)?.focus();
+    if (find) find()?.focus({ preventScroll: true });
   };
   const rows = (now, next) => {
     for (const row of $$("tbody tr[id]", next)) {
