@@ -78,7 +78,7 @@ func TestNothingSeriousForPeopleWithDisabilities(t *testing.T) { // U70
 	b.open("/console/nodes")
 	for name, open := range map[string]string{
 		"the palette": `ec.acts.palette(null, new Event("x")); 0`, "the sheet of keys": `document.querySelector("[data-do=keys]").click(); 0`,
-		"the log": `document.querySelector("#node-order-service [data-testid=open-log]").click(); 0`,
+		"the log": `document.querySelector("a[hx-target='#drawer']").click(); 0`,
 	} {
 		b.eval(open)
 		b.until(name, `document.querySelector("dialog[open] [role=option], #keys[open], #drawer .log li")`)
