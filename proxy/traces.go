@@ -99,6 +99,13 @@ func (t *traces) of(node string) *ring {
 	return r
 }
 
+// Forget drops what is remembered of a node that does not exist any more.
+func (p *Proxy) Forget(node string) {
+	p.traces.mu.Lock()
+	defer p.traces.mu.Unlock()
+	delete(p.traces.nodes, node)
+}
+
 func (t *traces) forgetOldest() {
 	oldest, least := "", uint64(1<<64-1)
 	for node, r := range t.nodes {

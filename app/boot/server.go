@@ -220,8 +220,12 @@ func (s *Server) nodeNames(ctx context.Context) ([]string, error) {
 }
 
 func (s *Server) profileChanged(kind, id string) {
-	if kind == "node" && s.models != nil {
-		s.models.forget(id)
+	if kind != "node" || s.models == nil {
+		return
+	}
+	s.models.forget(id)
+	if _, ok := s.domain.Fleet.Nodes.Cached(id); !ok {
+		s.proxy.Forget(id)
 	}
 }
 

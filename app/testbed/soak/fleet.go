@@ -19,7 +19,7 @@ type fleetLoad struct {
 func fleetFlags(f *flag.FlagSet, o *options) *fleetLoad {
 	l := &fleetLoad{}
 	f.DurationVar(&o.duration, "duration", time.Hour, "of the load")
-	f.DurationVar(&o.settle, "settle", 3*time.Minute, "after the load, before the last look")
+	f.DurationVar(&o.settle, "settle", 6*time.Minute, "after the load, before the last look; idle connections of the database last five minutes")
 	f.IntVar(&l.nodes, "nodes", 300, "nodes")
 	f.IntVar(&l.instances, "instances", 2, "of each node")
 	f.IntVar(&l.consoles, "consoles", 3, "open consoles")
