@@ -104,7 +104,7 @@ func TestTokenRotationInTwoSteps(t *testing.T) { // S12
 	if body := a.must(t, 200); text1(parse(t, body), "[data-testid=token]") != rotatedToken || a.Header().Get("Cache-Control") != "no-store" {
 		t.Error("the new token is not in the answer, or may be cached")
 	}
-	body := s.get(orderPage + "/settings").must(t, 200)
+	body := s.get(orderPage+"/settings").must(t, 200)
 	doc := parse(t, body)
 	if got := text1(doc, "[data-testid=old-token]"); got != "i-1 registered 3 h agoi-3 registered 3 h ago" || includes(body, rotatedToken) {
 		t.Errorf("still with the old token: %q", got)
@@ -158,7 +158,7 @@ func TestEventsOfANode(t *testing.T) { // U20, U61, U80
 	}
 	fakeHistory{d}.Record(history.Event{At: now, Node: "order-service", Kind: history.Held, Instance: "i-4", Reason: "disk <full> 100%d", Account: "chen"})
 	s := newSite(t, w)
-	body := s.get(orderPage + "/events").must(t, 200)
+	body := s.get(orderPage+"/events").must(t, 200)
 	doc := parse(t, body)
 	if text1(doc, ".tabs [aria-current]") != "Events" || doc.Find("[data-testid=event-row]").Length() != 50 || text1(doc, "[data-testid=event-row]") != "2026-12-01 06:32:05 Heldi-4 disk <full> 100%dchen" {
 		t.Errorf("first row = %q", text1(doc, "[data-testid=event-row]"))
@@ -193,7 +193,7 @@ func TestEventsOfANode(t *testing.T) { // U20, U61, U80
 	if parse(t, plain.get(orderPage).must(t, 200)).Find(`.tabs a[href$="/events"]`).Length() > 0 {
 		t.Error("the tab is there although nobody keeps events")
 	}
-	plain.get(orderPage + "/events").must(t, 404)
+	plain.get(orderPage+"/events").must(t, 404)
 }
 
 func TestInstancePage(t *testing.T) { // U20, U21
@@ -219,7 +219,9 @@ func TestInstancePage(t *testing.T) { // U20, U21
 	if body := s.get(views.InstancePath("order-service", "gone"), htmx("")).must(t, 404); !includes(body, "is not registered any more") {
 		t.Error("a vanished instance is not said to be gone")
 	}
-	here := func(r *http.Request) { r.Header.Set("HX-Current-URL", "http://x"+views.InstancePath("order-service", "i-1")) }
+	here := func(r *http.Request) {
+		r.Header.Set("HX-Current-URL", "http://x"+views.InstancePath("order-service", "i-1"))
+	}
 	a := s.post(orderPage+"/hold", url.Values{"instance": {"i-1"}, "reason": {"r"}}, htmx("node-instances"), here)
 	if got := a.Header().Get("HX-Redirect"); got != "/console/nodes/order-service/instance?id=i-1&said=held" {
 		t.Errorf("after a hold on its page it goes to %q", got)
