@@ -28,6 +28,9 @@ type Frame struct {
 	// LiveBoot and LiveVersion say what the event stream was at when this page was made; older pages ask what they missed.
 	LiveBoot    string
 	LiveVersion uint64
+	// Why is the path of the way of the request to a node that failed for this one; empty: there was none, or it is not for the
+	// viewer.
+	Why string
 	// Cookies that remember the look.
 	ShortHeader, SideHidden bool
 }

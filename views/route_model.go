@@ -36,6 +36,7 @@ type RouteTrace struct {
 	Method, Path       string
 	Function           string // "ADD", "EDIT", …; empty: reading
 	Account            string // empty: nobody was signed in
+	Anonymous          bool   // of somebody else, for a viewer who may not know who asked for what: no Account, no Path
 	Allowed            bool
 	Required, Because  string // the permission that it needs; why it was refused
 	Routed             int    // locations that took requests
@@ -103,6 +104,9 @@ func RoutePath(node, id string) string {
 	return path
 }
 
+// RequestPath is the address of the way of a request whose node one need not know.
+func RequestPath(id string) string { return "/console/requests/" + url.PathEscape(id) }
+
 // RouteModel is the page of a node's last requests.
 type RouteModel struct {
 	NodeHead
@@ -161,6 +165,8 @@ func RouteHeadline(ctx context.Context, t RouteTrace) string {
 	switch {
 	case t.Own:
 		return T(ctx, "route.head.own")
+	case !t.Allowed && t.Anonymous:
+		return to("route.head.other")
 	case !t.Allowed && t.Account == "":
 		return to("route.head.nobody")
 	case !t.Allowed && t.Required != "":
@@ -290,6 +296,8 @@ func (h RouteHop) look() (class, icon string) {
 // why is the column of the table: what made the difference.
 func (t RouteTrace) why(ctx context.Context) string {
 	switch {
+	case !t.Allowed && t.Anonymous:
+		return T(ctx, "route.refused")
 	case !t.Allowed:
 		return t.Because
 	case t.Failed:
@@ -299,6 +307,25 @@ func (t RouteTrace) why(ctx context.Context) string {
 		return why
 	}
 	return T(ctx, "route.why.turn")
+}
+
+// caller names who asked; nobody is what stands for no session.
+func (t RouteTrace) caller(ctx context.Context, nobody string) string {
+	switch {
+	case t.Anonymous:
+		return T(ctx, "route.other")
+	case t.Account == "":
+		return nobody
+	}
+	return t.Account
+}
+
+// request is what was asked, as far as the viewer may know it.
+func (t RouteTrace) request(ctx context.Context) string {
+	if t.Anonymous {
+		return t.Method + " " + T(ctx, "route.hidden")
+	}
+	return t.Method + " " + t.Path
 }
 
 // way is the column of instances: "i-4 → i-1".

@@ -178,12 +178,15 @@ func newPageSite(t testing.TB, w *world, f PageCaller, change ...func(*web.Optio
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Mount(shell, Options{
+	options := Options{
 		Nodes: fakeNodes{w}, Groups: fakeGroups{w}, Holds: fakeHolds{w}, Registry: fakeRegistry{w}, Caller: fakeCaller{w}, Pages: f,
 		Users: fakeUsers{w}, Roles: fakeRoles{w}, Menus: fakeMenus{w}, Login: fakeLogin{w}, Sessions: fakeSessions{w}, Audit: fakeAudit{w},
 		Done: w.done, Now: func() time.Time { return now },
-	})
-	if err != nil {
+	}
+	if w.traces != nil {
+		options.Traces = w.traces
+	}
+	if err := Mount(shell, options); err != nil {
 		t.Fatal(err)
 	}
 	return &site{world: w, t: t, http: shell.Handler(), shell: shell, cookies: map[string]*http.Cookie{}}

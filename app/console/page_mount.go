@@ -49,6 +49,7 @@ type nodeViews struct {
 	audit  func(c *gin.Context, action, subject string, err error) error // the audit trail
 	now    func() time.Time
 	once   *onceBook
+	traced bool // the ways of calls are kept and can be looked at (D11)
 
 	mu     sync.Mutex
 	days   map[string]map[string]buildmodel.DayForm // full name → field → how the node writes its days
@@ -61,7 +62,7 @@ func (p *pages) mountPages(root *gin.RouterGroup) {
 	v := &nodeViews{
 		shell: p.shell, caller: p.Pages, nodes: p.Nodes, view: p.Registry, holds: p.Holds, menus: p.Menus, chain: p.Groups.Chain,
 		audit: p.record, now: p.Now,
-		once: newOnceBook(p.Now), days: map[string]map[string]buildmodel.DayForm{}, titles: map[string]string{},
+		once: newOnceBook(p.Now), traced: p.Traces != nil, days: map[string]map[string]buildmodel.DayForm{}, titles: map[string]string{},
 	}
 	p.views = v
 	p.route(root, http.MethodGet, "/pages", v.menu)
@@ -87,7 +88,31 @@ func (v *nodeViews) call(c *gin.Context, call proxy.Call) (*proxy.Answer, error)
 	call.Header.Set("lang", lang)
 	call.Token = viewer(c).Token
 	call.Address, call.RequestID = web.ClientIP(c.Request), web.RequestID(c.Request.Context())
-	return v.caller.Do(c.Request.Context(), call)
+	answer, err := v.caller.Do(c.Request.Context(), call)
+	if err != nil {
+		v.offerWhy(c, call)
+	}
+	return answer, err
+}
+
+// offerWhy has the answer to this request lead to the way of a call that failed, for who may see the node.
+func (v *nodeViews) offerWhy(c *gin.Context, call proxy.Call) {
+	node, _, ok := v.caller.ResolveErupt(call.Full)
+	if !ok || !v.explains(c, node) {
+		return
+	}
+	f := *views.FrameOf(c.Request.Context())
+	f.Why = views.RequestPath(call.RequestID)
+	c.Request = c.Request.WithContext(views.WithFrame(c.Request.Context(), f))
+}
+
+// explains reports whether the viewer may look at the ways of requests to a node.
+func (v *nodeViews) explains(c *gin.Context, node string) bool {
+	if !v.traced || !viewer(c).Holds(access.CodeNodes) {
+		return false
+	}
+	groups, err := v.groupsOf(c.Request.Context(), node)
+	return err == nil && viewer(c).HoldsIn(access.CodeNodes, groups)
 }
 
 // learned returns how a node writes the days of a page's fields, as far as its rows have told.

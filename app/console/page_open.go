@@ -39,6 +39,9 @@ func (v *nodeViews) open(c *gin.Context) (*opened, error) {
 		return nil, err
 	}
 	if err := permit(c, node, full, groups); err != nil {
+		if v.explains(c, node) { // the gate says the same, and what it says is kept to be looked at
+			_, _ = v.call(c, proxy.Call{Full: full, Path: "build/{e}"})
+		}
 		return nil, err
 	}
 	all, err := v.pagesOf(c.Request.Context(), viewer(c))

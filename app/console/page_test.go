@@ -9,6 +9,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/proxy"
 )
@@ -349,5 +350,53 @@ func TestPagesSpeakChinese(t *testing.T) {
 	}
 	if got := f.calls[0].Header.Get("lang"); got != "zh-CN" {
 		t.Errorf("the node is asked in %q", got)
+	}
+}
+
+func TestFailedPagesLeadToTheWayOfTheirRequest(t *testing.T) { // D11
+	w, f := warehouse(t)
+	w.traces = &fakeTraces{}
+	w.pageMenus("lin", false, "warehouse.Customer") // may open the page, and not look at nodes
+	w.login("ops", false, access.CodeNodes)         // the other way round
+	s := newPageSite(t, w, f)
+	const page = "/console/pages/warehouse.Customer"
+	for name, tt := range map[string]struct {
+		as     string
+		say    nodeSays
+		status int
+		want   bool
+	}{
+		"no instance":             {"admin", fails(proxy.NodeNotReady, "'%s' has no available instance", "warehouse"), 503, true},
+		"unreachable":             {"admin", fails(proxy.UpstreamUnreachable, "no instance of '%s' could be reached", "warehouse"), 502, true},
+		"the gate refuses":        {"admin", fails(proxy.Forbidden, "no permission for '%s'", "Customer"), 403, true},
+		"no right to the page":    {"ops", fails(proxy.Forbidden, "no permission for '%s'", "Customer"), 403, true},
+		"no right to the node":    {"lin", fails(proxy.NodeNotReady, "'%s' has no available instance", "warehouse"), 503, false},
+		"a node that says no":     {"lin", fails(proxy.Forbidden, "no permission for '%s'", "Customer"), 403, false},
+		"a page that is all well": {"admin", f.recorded("classic-build-customer"), 200, false},
+	} {
+		f.on("build/{e} warehouse.Customer", tt.say)
+		f.calls = nil
+		a := s.as(tt.as, http.MethodGet, page, nil)
+		why := document(t, a.must(t, tt.status)).Find("[data-testid=why]")
+		if got := why.Length() == 1; got != tt.want {
+			t.Errorf("%s: a way is offered: %t, want %t", name, got, tt.want)
+		}
+		if tt.want && why.AttrOr("href", "") != "/console/requests/"+a.Header().Get("X-Request-Id") {
+			t.Errorf("%s: it leads to %q, the request is %s", name, why.AttrOr("href", ""), a.Header().Get("X-Request-Id"))
+		}
+		if tt.want && (len(f.calls) != 1 || f.calls[0].RequestID != a.Header().Get("X-Request-Id")) {
+			t.Errorf("%s: no way under that id is kept: %d calls", name, len(f.calls))
+		}
+	}
+	f.on("build/{e} warehouse.Customer", fails(proxy.Forbidden, "no permission for '%s'", "Customer"))
+	for lang, want := range map[string]string{"en": "Why?", "zh": "查看原因"} {
+		a := s.as("admin", http.MethodGet, page, nil, func(r *http.Request) { r.Header.Set("Accept-Language", lang) })
+		if got := strings.TrimSpace(document(t, a.must(t, 403)).Find("[data-testid=why]").Text()); got != want {
+			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+	}
+	w.traces = nil
+	if body := newPageSite(t, w, f).get(page).must(t, 403); strings.Contains(body, "data-testid=\"why\"") {
+		t.Error("nobody keeps ways, and one is offered")
 	}
 }

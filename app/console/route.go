@@ -32,7 +32,7 @@ func (p *pages) nodeRoute(c *gin.Context) error {
 	traces := p.Traces.Traces(node.Name, 0)
 	id := c.Query("id")
 	for _, t := range traces {
-		shown := routeTrace(t)
+		shown := traceFor(viewer(c), t)
 		m.Kept++
 		m.Counts[shown.Outcome()]++
 		if m.Outcome == "" || shown.Outcome() == m.Outcome {
@@ -139,6 +139,22 @@ func actionOf(action, full string) (method, path string) {
 		return http.MethodDelete, "/erupt-api/data/modify/" + name + "/1"
 	}
 	return http.MethodGet, "/erupt-api/build/" + name
+}
+
+// traceFor is a trace as the viewer may see it: who asked for what is told of others only to those who may read the operation log,
+// where it stands as well.
+func traceFor(v *access.Session, t proxy.Trace) views.RouteTrace {
+	out := routeTrace(t)
+	if v.Admin || v.Holds(access.CodeAudit) || strings.EqualFold(v.Account, t.Decision.Account) {
+		return out
+	}
+	out.Anonymous = true
+	// The words of a refusal, and the code that it asks for, name the page; those of a failure may quote the address.
+	out.Account, out.Path, out.Required, out.Because = "", "", "", ""
+	if out.Message != "" {
+		out.Message = strings.ToLower(http.StatusText(out.Status))
+	}
+	return out
 }
 
 // routeTrace is a trace as people see it.

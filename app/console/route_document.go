@@ -21,8 +21,9 @@ type routeDocTrace struct {
 	At       time.Time     `json:"at"`
 	Outcome  string        `json:"outcome"`
 	Method   string        `json:"method"`
-	Path     string        `json:"path"`
+	Path     string        `json:"path,omitempty"`
 	Account  string        `json:"account,omitempty"`
+	Other    bool          `json:"anonymous,omitempty"` // of somebody else: account and path are not told
 	Allowed  bool          `json:"allowed"`
 	Required string        `json:"required,omitempty"`
 	Because  string        `json:"because,omitempty"`
@@ -63,7 +64,7 @@ func routeDocumentOf(m views.RouteModel) routeDocument {
 
 func routeDocOf(t views.RouteTrace) routeDocTrace {
 	d := routeDocTrace{
-		ID: t.ID, At: t.At.UTC(), Outcome: string(t.Outcome()), Method: t.Method, Path: t.Path, Account: t.Account, Allowed: t.Allowed,
+		ID: t.ID, At: t.At.UTC(), Outcome: string(t.Outcome()), Method: t.Method, Path: t.Path, Account: t.Account, Other: t.Anonymous, Allowed: t.Allowed,
 		Required: t.Required, Because: t.Because, Instance: t.Answered, Status: t.Status, Message: t.Message, Retry: t.Retry,
 		Waited: millis(t.Waited), Took: millis(t.Took), Dry: t.Dry, Hops: make([]routeDocHop, 0, len(t.Hops)),
 	}

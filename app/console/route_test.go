@@ -242,3 +242,60 @@ func TestRouteNeedsTheRightForTheNode(t *testing.T) { // D21
 	s.as("team", http.MethodGet, routePath, nil).must(t, 403)
 	s.as("team", http.MethodGet, "/console/requests/7f3a-91c2", nil).must(t, 404)
 }
+
+func TestWaysOfOthersAreTheirOwnBusiness(t *testing.T) { // D11, D21
+	w := commerce()
+	w.traces = manyTraces()
+	failed := w.traces.kept[3]
+	failed.ID, failed.Path, failed.Retry, failed.Candidates, failed.Tried, failed.Message = "odd", "/erupt-api/data/modify/order-service.Secret/1", "", nil, nil, "no answer from /erupt-api/data/modify/order-service.Secret/1"
+	failed.Candidates = candidates()
+	own := movedTrace()
+	own.ID, own.Decision.Account, own.Decision.Required, own.Path = "own", "ops", "order-service.Mine@ADD", "/erupt-api/build/order-service.Mine"
+	w.traces.kept = append(w.traces.kept, own, failed)
+	w.login("ops", false, access.CodeNodes)
+	w.login("trail", false, access.CodeNodes, access.CodeAudit)
+	s := newSite(t, w)
+	asks := func(as, id string) (page, document string) {
+		t.Helper()
+		page = s.as(as, http.MethodGet, routePath+"?id="+id, nil).must(t, 200)
+		doc := parse(t, page)
+		text := doc.Find("#route-way").Text() + doc.Find("#route-table").Text()
+		doc.Find("#route-way, #route-table").Find("[title]").Each(func(_ int, e *goquery.Selection) { text += e.AttrOr("title", "") })
+		return text, s.as(as, http.MethodGet, routePath+"?id="+id, nil, func(r *http.Request) { r.Header.Set("Accept", "application/json") }).must(t, 200)
+	}
+	secrets := []string{"shop-batch", "guest", "/erupt-api/data/modify", "order-service.Order@ADD", "no permission for"}
+	for _, id := range []string{"7f3a-91c2", "refused", "failed", "odd", "own"} {
+		page, document := asks("ops", id)
+		for _, secret := range append(secrets, "Secret") {
+			if strings.Contains(page, secret) || strings.Contains(document, secret) {
+				t.Errorf("%s: a viewer without the operation log reads %q\n%s", id, secret, page)
+			}
+		}
+		if !includes(page, "somebody else") || !strings.Contains(document, `"anonymous":true`) {
+			t.Errorf("%s: requests of others are not marked", id)
+		}
+		if !includes(page, "order-service.Mine") || !strings.Contains(document, "order-service.Mine") {
+			t.Errorf("%s: his own request is hidden from him", id)
+		}
+	}
+	for id, want := range map[string]string{
+		"7f3a-91c2": "It went to i-1, because i-4 refused the connection and i-3 was held.", "refused": "It went nowhere, because the right to it was missing.",
+		"odd": "It failed: bad gateway.",
+	} {
+		doc := parse(t, s.as("ops", http.MethodGet, routePath+"?id="+id, nil).must(t, 200))
+		if got := doc.Find("[data-testid=route-headline]").Text(); got != want {
+			t.Errorf("%s: headline = %q, want %q", id, got, want)
+		}
+	}
+	for _, as := range []string{"admin", "trail"} {
+		page, document := asks(as, "refused")
+		for _, known := range secrets {
+			if !strings.Contains(page, known) || !strings.Contains(document, known) {
+				t.Errorf("%s does not read %q", as, known)
+			}
+		}
+		if strings.Contains(document, "anonymous") {
+			t.Errorf("%s: marked as somebody else's", as)
+		}
+	}
+}
