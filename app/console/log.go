@@ -208,7 +208,7 @@ func (p *pages) logText(c *gin.Context) error {
 		name += "-" + strconv.FormatInt(line, 10)
 	}
 	c.Header("Cache-Control", "no-store")
-	c.Header("Content-Disposition", `attachment; filename="`+fileName(name)+`.log"`)
+	c.Header("Content-Disposition", web.Attachment(name+".log"))
 	c.Data(http.StatusOK, "text/plain; charset=utf-8", text)
 	return nil
 }
@@ -218,14 +218,4 @@ func first(s []string) string {
 		return ""
 	}
 	return s[0]
-}
-
-// fileName keeps what is safe in a header and on every file system.
-func fileName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r == '-' || r == '_' || r == '.' {
-			return r
-		}
-		return '_'
-	}, s)
 }

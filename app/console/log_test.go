@@ -371,7 +371,7 @@ func TestMergedLogIsBounded(t *testing.T) { // S82
 func TestLogDownload(t *testing.T) {
 	s := newSite(t, commerce())
 	a := s.get(logPath + "/text?" + url.Values{"instance": {"i-1"}}.Encode())
-	if body := a.must(t, 200); includes(body, "\x1b") || !includes(body, "2026-12-01 14:31:12.117  WARN com.zaxxer.hikari.pool.HikariPool pool stats") || a.Header().Get("Content-Disposition") != `attachment; filename="order-service.log"` {
+	if body := a.must(t, 200); includes(body, "\x1b") || !includes(body, "2026-12-01 14:31:12.117  WARN com.zaxxer.hikari.pool.HikariPool pool stats") || a.Header().Get("Content-Disposition") != `attachment; filename="order-service.log"; filename*=UTF-8''order-service.log` {
 		t.Errorf("download %v:\n%s", a.Header(), body)
 	}
 	s.log[firstLog] = []wire.LogLine{{Num: 1, Content: "2026-12-01 14:31:12 first"}, {Num: 2, Content: "2026-12-01 14:31:14 " + strings.Repeat("long", 5000), Size: 5 << 20}, {Num: 3, Content: "2026-12-01 14:31:15 last"}}

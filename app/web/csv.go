@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -32,7 +31,7 @@ func CSV(c *gin.Context, name string, header []string, rows iter.Seq2[[]any, err
 	}
 	h := c.Writer.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8; header=present")
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name + "-" + now.UTC().Format("20060102T150405Z") + ".csv"}))
+	h.Set("Content-Disposition", Attachment(name+"-"+now.UTC().Format("20060102T150405Z")+".csv"))
 	h.Set("Cache-Control", "no-store")
 	if c.Request.Method == http.MethodHead {
 		c.Writer.WriteHeaderNow()

@@ -99,8 +99,20 @@ func TestCSVIsReadBackAsItWas(t *testing.T) { // S94
 	if !strings.HasPrefix(h.Get("Content-Type"), "text/csv; charset=utf-8") || h.Get("Cache-Control") != "no-store" {
 		t.Errorf("headers are %v", h)
 	}
-	if d := h.Get("Content-Disposition"); d != "attachment; filename*=utf-8''%E8%8A%82%E7%82%B9-20260701T120000Z.csv" {
+	if d := h.Get("Content-Disposition"); d != `attachment; filename="__-20260701T120000Z.csv"; filename*=UTF-8''%E8%8A%82%E7%82%B9-20260701T120000Z.csv` {
 		t.Errorf("Content-Disposition is %q", d)
+	}
+}
+
+func TestAttachmentsHaveBothNames(t *testing.T) { // S99
+	for name, want := range map[string]string{
+		"crm.log":           `attachment; filename="crm.log"; filename*=UTF-8''crm.log`,
+		"订单 导出.csv":         `attachment; filename="__ __.csv"; filename*=UTF-8''%E8%AE%A2%E5%8D%95%20%E5%AF%BC%E5%87%BA.csv`,
+		"../a\"\r\nb:1.log": `attachment; filename=".._a___b_1.log"; filename*=UTF-8''.._a___b_1.log`,
+	} {
+		if got := web.Attachment(name); got != want {
+			t.Errorf("%q is %s, want %s", name, got, want)
+		}
 	}
 }
 
