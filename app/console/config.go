@@ -278,9 +278,9 @@ func shownTo(text string, edit bool) string {
 	if edit || strings.TrimSpace(text) == "" {
 		return text
 	}
-	t, ok := parseTree(text)
+	t, ok := parseTree(fleet.MaskConfig(text))
 	if !ok {
 		return ""
 	}
-	return t.masked(false).pretty()
+	return t.pretty()
 }

@@ -40,13 +40,13 @@ func (p *pages) effectiveOf(ctx context.Context, name string, tree *groupTree) (
 	if err != nil {
 		return nil, err
 	}
-	t, _ := parseTree(e.JSON)
+	t, _ := parseTree(fleet.MaskConfig(e.JSON))
 	var rows []views.EffectiveRow
 	for _, l := range t.leaves() {
 		if len(rows) == most {
 			break
 		}
-		row := views.EffectiveRow{Key: l.key, Value: l.value, Masked: secretKey.MatchString(l.key)}
+		row := views.EffectiveRow{Key: l.key, Value: l.value, Masked: fleet.SecretKey(l.key)}
 		if code, ok := strings.CutPrefix(e.Origin[l.top], "group:"); ok {
 			row.Origin = tree.name(code)
 		}

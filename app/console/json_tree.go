@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -245,22 +244,4 @@ func merge(base, theirs, mine jsonTree, prefix string) (out jsonTree, clashes []
 		}
 	}
 	return out, clashes
-}
-
-// secretKey finds keys whose values are not shown to those who may not edit.
-var secretKey = regexp.MustCompile(`(?i)passw|pwd|secret|token|credential|private|api[-_.]?key|access[-_.]?key`)
-
-// masked returns the value with secrets replaced.
-func (t jsonTree) masked(secret bool) jsonTree {
-	if !t.object {
-		if secret {
-			t.scalar = `"••••••••"`
-		}
-		return t
-	}
-	out := jsonTree{object: true}
-	for _, m := range t.members {
-		out.members = append(out.members, jsonMember{m.key, m.value.masked(secret || secretKey.MatchString(m.key))})
-	}
-	return out
 }

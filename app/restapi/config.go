@@ -38,6 +38,14 @@ func publishedOf(revision int64, config string) published {
 	return out
 }
 
+// shown is a config for the caller: who may not edit it gets it without secrets, as in the console.
+func (a *api) shown(c *gin.Context, code string, group int64, config string) string {
+	if a.holds(c, code+"@EDIT", group) {
+		return config
+	}
+	return fleet.MaskConfig(config)
+}
+
 // edit reads the body of a PUT: what is published without saying on what it rests could erase a colleague's work (S28, S35).
 func (n newConfig) edit(c *gin.Context) (fleet.ConfigEdit, error) {
 	if n.BaseRevision == nil {
@@ -60,7 +68,7 @@ func (a *api) getNodeConfig(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, publishedOf(n.Revision, n.Config))
+	return answer(c, http.StatusOK, publishedOf(n.Revision, a.shown(c, access.CodeNodes, n.GroupID, n.Config)))
 }
 
 // putNodeConfig handles PUT /api/v1/nodes/{nodeName}/config.
@@ -86,7 +94,7 @@ func (a *api) getGroupConfig(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, publishedOf(g.Revision, g.Config))
+	return answer(c, http.StatusOK, publishedOf(g.Revision, a.shown(c, access.CodeGroups, g.ID, g.Config)))
 }
 
 // putGroupConfig handles PUT /api/v1/groups/{code}/config.

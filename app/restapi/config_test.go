@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fleet"
 )
 
@@ -57,6 +58,27 @@ func TestConfigsAreReplacedOnTopOfARevision(t *testing.T) {
 	for _, e := range w.audit {
 		if strings.Contains(string(e.Params), "limit") {
 			t.Errorf("the trail holds the config: %s", e.Params)
+		}
+	}
+}
+
+// TestWhoMayNotEditSeesNoSecrets: over the API as in the console (D21).
+func TestWhoMayNotEditSeesNoSecrets(t *testing.T) {
+	w := newWorld(t)
+	n := w.nodes["orders"]
+	n.Config, n.Revision = `{"db":{"password":"hush"},"list":[{"secret":"hush"}],"limit":5}`, 3
+	w.nodes["orders"] = n
+	g := w.groups["eu"]
+	g.Config, g.Revision = n.Config, 3
+	w.groups["eu"] = g
+	w.sessions["reader"] = access.Session{Account: "reader", Values: codes(access.CodeNodes, access.CodeGroups)}
+	w.sessions["editor"] = access.Session{Account: "editor", Values: codes(access.CodeNodes, access.CodeNodes+"@EDIT", access.CodeGroups, access.CodeGroups+"@EDIT")}
+	for _, target := range []string{"/api/v1/nodes/orders/config", "/api/v1/groups/eu/config"} {
+		if got := w.do("GET", target, "", "reader").Body.String(); strings.Contains(got, "hush") || !strings.Contains(got, `"limit":5`) || !strings.Contains(got, `"revision":3`) {
+			t.Errorf("%s shows a reader %s", target, got)
+		}
+		if got := w.do("GET", target, "", "editor").Body.String(); !strings.Contains(got, `{"db":{"password":"hush"},"list":[{"secret":"hush"}],"limit":5}`) {
+			t.Errorf("%s shows an editor %s", target, got)
 		}
 	}
 }
