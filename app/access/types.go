@@ -149,6 +149,29 @@ func (s *Session) MayChangeIn(code string, groups []int64) bool {
 	return s.Admin || !limited || slices.ContainsFunc(scope, func(g int64) bool { return slices.Contains(groups, g) })
 }
 
+// Gains names a code that the session holds for what lies in the groups to but not for what lies in the groups from: who moves
+// something there would give himself that right for it. Both are as in HoldsIn; empty: none.
+func (s *Session) Gains(from, to []int64) string {
+	if s.Admin {
+		return ""
+	}
+	var gained []string
+	for code := range s.Scopes {
+		if s.HoldsIn(code, to) && !s.HoldsIn(code, from) {
+			gained = append(gained, code)
+		}
+	}
+	for code := range s.Writes {
+		if s.MayChangeIn(code, to) && !s.MayChangeIn(code, from) {
+			gained = append(gained, code)
+		}
+	}
+	if len(gained) == 0 {
+		return ""
+	}
+	return slices.Min(gained)
+}
+
 // holdsFully reports whether the code is held without any limit.
 func (s *Session) holdsFully(code string) bool {
 	_, scoped := s.Scopes[strings.ToLower(code)]

@@ -118,7 +118,9 @@ func (p *pages) saveGroup(c *gin.Context) error {
 	case m.Parent == views.KeepParent: // it hangs below a group that the viewer does not see, and stays there
 		patch.Parent = nil
 	default:
-		err = p.mayHang(c, access.CodeGroups+"@EDIT", m.Parent)
+		if err = p.mayHang(c, access.CodeGroups+"@EDIT", m.Parent); err == nil {
+			err = p.mayMove(c, g.ID, m.Parent, refuseGroup(g))
+		}
 	}
 	if err == nil {
 		_, err = p.Groups.Update(c.Request.Context(), m.Code, patch)

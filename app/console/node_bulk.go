@@ -92,6 +92,9 @@ func (p *pages) moveNode(c *gin.Context, n fleet.Node, group string) error {
 	if n.Group == group {
 		return nil
 	}
+	if err := p.mayMove(c, n.GroupID, group, refuseNode(n)); err != nil {
+		return err
+	}
 	_, err := p.Nodes.Update(c.Request.Context(), n.Name, fleet.NodePatch{Group: &group, By: viewer(c).Account})
 	return p.record(c, "node.update", n.Name, err)
 }

@@ -139,6 +139,42 @@ func TestRightsOfSomebodyWithOneGroup(t *testing.T) { // D21
 	}
 }
 
+// TestNobodyMovesHimselfRights: who may see tokens in one group only does not get to see others by moving nodes or groups into
+// it (D21).
+func TestNobodyMovesHimselfRights(t *testing.T) {
+	for _, limited := range []bool{true, false} {
+		w := commerce()
+		for i := range w.nodes {
+			for _, g := range w.groups {
+				if g.Code == w.nodes[i].Group {
+					w.nodes[i].GroupID = g.ID
+				}
+			}
+		}
+		w.deepen()
+		s := newSite(t, w)
+		w.login("li", false, "CloudNode", "CloudNode@EDIT", "CloudNodeGroup", "CloudNodeGroup@EDIT", "cloud_access_token_permission")
+		moved := map[string]bool{}
+		if limited {
+			session := w.sessions["li"]
+			session.Scopes = map[string][]int64{"cloud_access_token_permission": {2}} // commerce
+			w.sessions["li"] = session
+		}
+		post := func(path string, form url.Values) answer { return s.as("li", http.MethodPost, path, form) }
+		post("/console/nodes/ledger/settings", url.Values{"display": {"L"}, "group": {"commerce"}})
+		moved["settings"] = w.nodes[1].Group == "commerce"
+		w.nodes[1].Group = "payments"
+		post("/console/nodes/bulk", url.Values{"action": {"move"}, "node": {"ledger"}, "group": {"commerce"}})
+		moved["bulk"] = w.nodes[1].Group == "commerce"
+		moved["group"] = post("/console/groups/payments", url.Values{"name": {"P"}, "parent": {"commerce"}}).Code == 303
+		for way, did := range moved {
+			if did == limited {
+				t.Errorf("limited %t: moved by %s: %t", limited, way, did)
+			}
+		}
+	}
+}
+
 func TestGroupsStayCollapsed(t *testing.T) { // U13
 	w := newWorld()
 	w.group("a", "A", "")

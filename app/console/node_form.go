@@ -130,7 +130,9 @@ func (p *pages) saveNode(c *gin.Context) error {
 		By: viewer(c).Account,
 	}
 	if m.Group != node.Group { // whoever moves a node gives it to those of the other group
-		err = p.mayPlace(c, access.CodeNodes+"@EDIT", m.Group)
+		if err = p.mayPlace(c, access.CodeNodes+"@EDIT", m.Group); err == nil {
+			err = p.mayMove(c, node.GroupID, m.Group, refuseNode(node))
+		}
 	}
 	if err == nil && !viewer(c).Admin { // whoever has a node's address could else have the sessions of admins sent to it
 		patch.RawSession, err = nil, keepsSessions(node, m.RawSession)

@@ -35,6 +35,38 @@ func (p *pages) mayGroup(c *gin.Context, code string, g *fleet.Group) error {
 	return fault.New(fault.Forbidden, "for the group %s this needs the permission %s", name, code)
 }
 
+// mayMove returns fault.Forbidden if moving a node or a group that lies in the group from into the group with the code to would
+// give the viewer a right for it that he does not have now (D21). Whether he may change both is mayPlace's question.
+func (p *pages) mayMove(c *gin.Context, from int64, to string, refuse func(code string) error) error {
+	if !scoped(c) && len(viewer(c).Writes) == 0 || to == "" {
+		return nil
+	}
+	g, err := p.Groups.ByCode(c.Request.Context(), to)
+	if fault.Is(err, fault.NotFound) {
+		return nil // for the domain to refuse
+	} else if err != nil {
+		return err
+	}
+	if gained := viewer(c).Gains(p.Groups.Chain(from), p.Groups.Chain(g.ID)); gained != "" {
+		return refuse(gained)
+	}
+	return nil
+}
+
+func refuseNode(n fleet.Node) func(code string) error {
+	return func(code string) error {
+		const format = "for the node %s this needs the permission %s"
+		return fault.New(fault.Forbidden, format, n.Name, code).Field("group", format, n.Name, code)
+	}
+}
+
+func refuseGroup(g fleet.Group) func(code string) error {
+	return func(code string) error {
+		const format = "for the group %s this needs the permission %s"
+		return fault.New(fault.Forbidden, format, g.Code, code).Field("parent", format, g.Code, code)
+	}
+}
+
 // holds is the question without an answer in words: group is the id of a group, zero for none.
 func (p *pages) holds(s *access.Session, code string, group int64) bool {
 	return s.HoldsIn(code, p.Groups.Chain(group))

@@ -323,3 +323,25 @@ func TestRightsByGroup(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyMovesHimselfRights: a move must not give whoever makes it a right for what he moves (D21).
+func TestNobodyMovesHimselfRights(t *testing.T) {
+	for name, request := range map[string]string{"a node": "/nodes/orders", "a group": "/groups/us"} {
+		for limited, want := range map[bool]int{true: 403, false: 200} {
+			w := newWorld(t)
+			w.groups["us"] = fleet.Group{ID: 5, Code: "us"}
+			s := access.Session{Account: "mover", Values: codes(access.CodeNodes, access.CodeNodes+"@EDIT", access.CodeGroups, access.CodeGroups+"@EDIT", access.CodeViewToken)}
+			if limited {
+				s.Scopes = map[string][]int64{strings.ToLower(access.CodeViewToken): {2}}
+			}
+			w.sessions["mover"] = s
+			body := `{"group":"de"}`
+			if name == "a group" {
+				body = `{"parent":"de"}`
+			}
+			if res := w.do("PATCH", "/api/v1"+request, body, "mover"); res.Code != want || limited && !strings.Contains(res.Body.String(), access.CodeViewToken) {
+				t.Errorf("%s into the tree where he sees tokens, limited %t: %d %s, want %d", name, limited, res.Code, res.Body, want)
+			}
+		}
+	}
+}

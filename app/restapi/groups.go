@@ -96,7 +96,7 @@ func (a *api) patchGroup(c *gin.Context) error {
 		return err
 	}
 	if in.Parent.Set && in.Parent.Value != was.Parent {
-		if err := a.mayIn(c, access.CodeGroups+"@EDIT", in.Parent.Value); err != nil {
+		if err := a.mayMove(c, access.CodeGroups+"@EDIT", was.ID, in.Parent.Value, refuseGroup(was)); err != nil {
 			return err
 		}
 	}

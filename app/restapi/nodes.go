@@ -144,7 +144,7 @@ func (a *api) patchNode(c *gin.Context) error {
 		return err
 	}
 	if in.Group.Set && in.Group.Value != was.Group { // moving a node takes the right in both places
-		if err := a.mayIn(c, access.CodeNodes+"@EDIT", in.Group.Value); err != nil {
+		if err := a.mayMove(c, access.CodeNodes+"@EDIT", was.GroupID, in.Group.Value, refuseNode(was)); err != nil {
 			return err
 		}
 	}

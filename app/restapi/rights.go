@@ -18,7 +18,7 @@ func (a *api) may(c *gin.Context, code string, n fleet.Node) error {
 	if a.holds(c, code, n.GroupID) {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "for the node %s this needs the permission %s", n.Name, code)
+	return refuseNode(n)(code)
 }
 
 // mayGroup returns fault.Forbidden unless the session holds code for the group; a zero id is the place beside all groups.
@@ -45,6 +45,35 @@ func (a *api) mayIn(c *gin.Context, code, group string) error {
 		return err
 	}
 	return a.mayGroup(c, code, g.ID, group)
+}
+
+// mayMove is mayIn for a node or a group that lies in the group from: who moves it must not gain a right for it by that (D21).
+func (a *api) mayMove(c *gin.Context, code string, from int64, to string, refuse func(code string) error) error {
+	if err := a.mayIn(c, code, to); err != nil || to == "" {
+		return err
+	}
+	g, err := a.o.Groups.ByCode(c.Request.Context(), to)
+	if fault.Is(err, fault.NotFound) {
+		return nil // for the write to say
+	} else if err != nil {
+		return err
+	}
+	if gained := web.SessionFrom(c).Gains(a.o.Groups.Chain(from), a.o.Groups.Chain(g.ID)); gained != "" {
+		return refuse(gained)
+	}
+	return nil
+}
+
+func refuseNode(n fleet.Node) func(code string) error {
+	return func(code string) error {
+		return fault.New(fault.Forbidden, "for the node %s this needs the permission %s", n.Name, code)
+	}
+}
+
+func refuseGroup(g fleet.Group) func(code string) error {
+	return func(code string) error {
+		return fault.New(fault.Forbidden, "for the group %s this needs the permission %s", g.Code, code)
+	}
 }
 
 func (a *api) holds(c *gin.Context, code string, group int64) bool {
