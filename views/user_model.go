@@ -190,8 +190,6 @@ func (m UserForm) mayChange(ctx context.Context) bool {
 	return May(ctx, "EruptUser@EDIT") && !m.Untouchable
 }
 
-func pathEscape(s string) string { return url.PathEscape(s) }
-
 // userStateWord says a state of an account.
 func userStateWord(ctx context.Context, state string) string { return T(ctx, "user.state."+state) }
 

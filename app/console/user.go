@@ -4,9 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -290,29 +288,4 @@ func titles(ctx context.Context, keys ...string) []string {
 		out[i] = views.T(ctx, k)
 	}
 	return out
-}
-
-// pathOf writes a path with those parameters that are not empty.
-func pathOf(path string, params ...string) string {
-	v := url.Values{}
-	for i := 0; i+1 < len(params); i += 2 {
-		if params[i+1] != "" {
-			v.Set(params[i], params[i+1])
-		}
-	}
-	if len(v) == 0 {
-		return path
-	}
-	return path + "?" + v.Encode()
-}
-
-// sizeText is the page size for an address: the new one, else the one that was asked for.
-func sizeText(n, asked int) string {
-	if n == 0 {
-		n = asked
-	}
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
 }

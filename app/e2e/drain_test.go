@@ -94,10 +94,6 @@ func TestDrainForADeployment(t *testing.T) {
 	s := serve(t, nil, "--base-path", "/ops/fleet")
 	all := s.streamers(t, "orders", 2)
 	busy := s.open(t, "orders", all)
-	other := all[0]
-	if other == busy {
-		other = all[1]
-	}
 	cmd := s.drain(t, "orders", "--instance", busy.URL(), "--wait", "--timeout", "60s", "--reason", "release 2.1")
 	if line := cmd.await("in flight 1", 30*time.Second); !strings.Contains(line, "oldest ") {
 		t.Errorf("progress %q, want the age of the oldest", line)
