@@ -100,7 +100,7 @@ func ErrorPage(f Failure) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Layout(LayoutModel{Title: T(ctx, f.titleKey())}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Layout(LayoutModel{Title: T(ctx, f.titleKey()), Failed: true}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

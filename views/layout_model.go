@@ -22,6 +22,8 @@ type LayoutModel struct {
 	Said string
 	// Overlay is a drawer that lies over the page from the start; the page below it is inert. Nil: none.
 	Overlay templ.Component
+	// Failed says that nothing is at the address: the parts that follow changes have nothing to ask there.
+	Failed bool
 }
 
 // The areas of the navigation.

@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,11 @@ type LogPanelModel struct {
 	Level, Search string
 	Line          int64
 	Charset       string
+}
+
+// gone reports whether the pinned instance is none of the node's any more: its log is still the one that was asked for.
+func (m LogPanelModel) gone() bool {
+	return m.Instance != "" && !m.Merged() && !slices.ContainsFunc(m.Instances, func(in LogInstance) bool { return in.ID == m.Instance })
 }
 
 // Merged reports whether the panel shows several instances.

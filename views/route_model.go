@@ -191,6 +191,9 @@ func RouteHeadline(ctx context.Context, t RouteTrace) string {
 	return to("route.head.failed", "why", clean(t.Message))
 }
 
+// nobodyTook reports whether the request was allowed, and the node had no instance at all for it.
+func (t RouteTrace) nobodyTook() bool { return t.Allowed && !t.Own && t.Failed && t.Total == 0 && t.Node != "" }
+
 // last is the location that was tried last.
 func (t RouteTrace) last() (name string) {
 	order := 0
@@ -350,6 +353,9 @@ func (t RouteTrace) way() string {
 
 // Millis writes a duration in milliseconds: "0.4 ms", "38 ms", "1,204 ms".
 func Millis(d time.Duration) string {
+	if d > 0 && d < 50*time.Microsecond {
+		return "<0.1 ms"
+	}
 	if d < 10*time.Millisecond {
 		return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', 1, 64) + " ms"
 	}
