@@ -35,7 +35,7 @@ what starts at its address afterwards takes requests. --undo calls it off.
 
 Exit codes: 0 safe to stop (without --wait: ordered), 1 failure or interrupted, 2 wrong arguments,
 5 refused (no permission, not logged in, no other instance takes requests and no --force, or the drain was called off),
-6 no such node or instance, 7 not safe to stop within --timeout (the drain stays), 8 no connection to the server.`,
+6 no such node or instance, or none is registered, 7 not safe to stop within --timeout (the drain stays), 8 no connection to the server.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.output != "text" && o.output != "json" {
@@ -111,13 +111,17 @@ func (d *drainer) run(ctx context.Context) error {
 	if d.undo {
 		return d.callOff(ctx, path)
 	}
-	these, err := d.order(ctx, path)
+	now, err := d.order(ctx, path)
 	if err != nil {
 		return err
 	}
-	report := d.reportOf(these, these)
+	these := now.all()
+	if len(these) == 0 { // nothing was ordered: what runs all the same, as after a restart of the server, gets requests with its next beat
+		return &problem{Status: http.StatusNotFound, Message: fmt.Sprintf("no instance of node %q is registered", d.node)}
+	}
+	report := d.reportOf(these, now.Instances, now.Away...)
 	if d.wait && !report.SafeToStop {
-		report, err = d.await(ctx, these)
+		report, err = d.await(ctx, these, report)
 	}
 	if printErr := d.print(report); err == nil {
 		err = printErr
@@ -143,17 +147,17 @@ func (d *drainer) resolve(ctx context.Context, path string) (string, error) {
 	return "", &problem{Status: http.StatusNotFound, Message: fmt.Sprintf("node %q has no instance at %s", d.node, d.instance)}
 }
 
-// order starts the drain and returns the instances that it is for.
-func (d *drainer) order(ctx context.Context, path string) ([]drainStatus, error) {
+// order starts the drain and returns the instances that it is for, with those of earlier orders that are away.
+func (d *drainer) order(ctx context.Context, path string) (nodeStatus, error) {
 	wish := map[string]any{"reason": d.reason, "force": d.force}
 	if d.instance == "" {
 		var all nodeStatus
 		err := d.api.call(ctx, http.MethodPut, path, wish, &all)
-		return all.Instances, err
+		return all, err
 	}
 	var one drainStatus
 	err := d.api.call(ctx, http.MethodPut, path, wish, &one)
-	return []drainStatus{one}, err
+	return nodeStatus{Instances: []drainStatus{one}}, err
 }
 
 func (d *drainer) callOff(ctx context.Context, path string) error {
@@ -171,7 +175,7 @@ func (d *drainer) callOff(ctx context.Context, path string) error {
 const pollInterval = 500 * time.Millisecond
 
 // await asks until it is safe to stop these. A server that restarts meanwhile is asked again until the time is over.
-func (d *drainer) await(ctx context.Context, these []drainStatus) (drainReport, error) {
+func (d *drainer) await(ctx context.Context, these []drainStatus, report drainReport) (drainReport, error) {
 	if d.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d.timeout, errNotSafe)
@@ -179,7 +183,6 @@ func (d *drainer) await(ctx context.Context, these []drainStatus) (drainReport, 
 	}
 	ticks := time.NewTicker(pollInterval)
 	defer ticks.Stop()
-	report := d.reportOf(these, these)
 	var failed error
 	for {
 		d.say(report, failed)
@@ -202,7 +205,7 @@ func (d *drainer) await(ctx context.Context, these []drainStatus) (drainReport, 
 			}
 			continue
 		}
-		report = d.reportOf(these, now.Instances)
+		report = d.reportOf(these, now.Instances, now.Away...)
 		for _, in := range report.Instances {
 			if in.State != "draining" {
 				return report, &problem{Status: http.StatusConflict, Message: fmt.Sprintf("the drain of instance %s was called off", in.InstanceID)}

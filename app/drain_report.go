@@ -23,13 +23,25 @@ type drainStatus struct {
 
 type nodeStatus struct {
 	Instances []drainStatus `json:"instances"`
+	Away      []string      `json:"away"`
 }
 
-// drainReport is what -o json prints. An instance that left meanwhile is named in Left.
+// all are the instances, also those of which is known no more than that they are away.
+func (s nodeStatus) all() []drainStatus {
+	out := slices.Clone(s.Instances)
+	for _, id := range s.Away {
+		out = append(out, drainStatus{InstanceID: id})
+	}
+	return out
+}
+
+// drainReport is what -o json prints. An instance that left meanwhile is named in Left; one that is only not registered at this
+// moment, and may still work, in Away.
 type drainReport struct {
 	Node       string        `json:"node"`
 	Instances  []drainStatus `json:"instances"`
 	Left       []string      `json:"left"`
+	Away       []string      `json:"away"`
 	InFlight   int           `json:"inFlight"`
 	Streams    int           `json:"streams"`
 	Oldest     *time.Time    `json:"oldest"`
@@ -38,11 +50,14 @@ type drainReport struct {
 }
 
 // reportOf sums up what is said now of these instances; others of the node, which came later, are no business of ours.
-func (d *drainer) reportOf(these, now []drainStatus) drainReport {
-	r := drainReport{Node: d.node, Instances: []drainStatus{}, Left: []string{}, Known: true, SafeToStop: true}
+func (d *drainer) reportOf(these, now []drainStatus, away ...string) drainReport {
+	r := drainReport{Node: d.node, Instances: []drainStatus{}, Left: []string{}, Away: []string{}, Known: true, SafeToStop: true}
 	for _, wanted := range these {
 		i := slices.IndexFunc(now, func(s drainStatus) bool { return s.InstanceID == wanted.InstanceID })
-		if i < 0 {
+		if i < 0 && slices.Contains(away, wanted.InstanceID) {
+			r.Away, r.Known, r.SafeToStop = append(r.Away, wanted.InstanceID), false, false
+			continue
+		} else if i < 0 {
 			r.Left = append(r.Left, wanted.InstanceID)
 			continue
 		}
@@ -59,7 +74,7 @@ func (d *drainer) reportOf(these, now []drainStatus) drainReport {
 
 // say prints a line when there is something new to say.
 func (d *drainer) say(r drainReport, failed error) {
-	counts := fmt.Sprint(r.InFlight, r.Streams, r.Known, len(r.Left), failed)
+	counts := fmt.Sprint(r.InFlight, r.Streams, r.Known, len(r.Left), len(r.Away), failed)
 	if counts == d.said {
 		return
 	}
@@ -83,7 +98,9 @@ func progressOf(r drainReport, now time.Time) string {
 	if r.Oldest != nil {
 		fmt.Fprintf(&b, ", oldest %.1f s", max(0, now.Sub(*r.Oldest).Seconds()))
 	}
-	if !r.Known {
+	if len(r.Away) > 0 {
+		fmt.Fprintf(&b, ", not registered at this moment: %s", strings.Join(r.Away, ", "))
+	} else if !r.Known {
 		b.WriteString(", a replica of the server has not told its number")
 	}
 	if len(r.Left) > 0 {

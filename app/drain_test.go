@@ -2,6 +2,11 @@ package main
 
 import (
 	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,6 +19,7 @@ func TestProgressOf(t *testing.T) {
 		"in flight 2 (1 stream), oldest 4.1 s":                         {InFlight: 2, Streams: 1, Oldest: &begun, Known: true},
 		"in flight 2 (2 streams)":                                      {InFlight: 2, Streams: 2, Known: true},
 		"in flight 0, a replica of the server has not told its number": {},
+		"in flight 0, not registered at this moment: a":                {Away: []string{"a"}},
 		"in flight 0, left: a, b":                                      {Known: true, Left: []string{"a", "b"}},
 	} {
 		if got := progressOf(r, now); got != want {
@@ -29,6 +35,9 @@ func TestReportOf(t *testing.T) {
 	r := d.reportOf(these, []drainStatus{{InstanceID: "b", InFlight: 2, Known: true}, {InstanceID: "new", InFlight: 9, Known: true}})
 	if r.InFlight != 2 || len(r.Left) != 1 || r.Left[0] != "a" || r.SafeToStop || !r.Known {
 		t.Errorf("report %+v, want b alone", r)
+	}
+	if r = d.reportOf(these, nil, "a", "other"); r.SafeToStop || r.Known || len(r.Left) != 1 || len(r.Away) != 1 || r.Away[0] != "a" {
+		t.Errorf("report %+v while a is away, want it unsafe", r)
 	}
 	if r = d.reportOf(these, nil); !r.SafeToStop || len(r.Left) != 2 {
 		t.Errorf("report %+v of instances that all left, want it safe", r)
@@ -46,5 +55,41 @@ func TestTransfer(t *testing.T) {
 	}
 	if got := transfer(thrice); got == thrice {
 		t.Error("a password that looks encoded would be decoded")
+	}
+}
+
+// TestDrainWaitsForWhatIsAway: an instance that is not registered at the moment may still work, and a node of which nothing is
+// registered was not drained at all; no script may take either for safe to stop (D12).
+func TestDrainWaitsForWhatIsAway(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answers []string // to the order, and then to each question
+		code    int
+		out     string
+	}{
+		"nothing is registered":    {[]string{`{"instances":[],"away":[]}`}, exitNotFound, ""},
+		"away, and leaves":         {[]string{`{"instances":[],"away":["i1"]}`, `{"instances":[],"away":["i1"]}`, `{"instances":[],"away":[]}`}, 0, "is safe to stop: in flight 0, left: i1\n"},
+		"away, comes back, leaves": {[]string{`{"instances":[],"away":["i1"]}`, `{"instances":[{"instanceId":"i1","state":"draining","known":true,"safeToStop":true}],"away":[]}`}, 0, "is safe to stop: in flight 0\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, tt.answers[min(asked, len(tt.answers)-1)])
+				asked++
+			}))
+			defer srv.Close()
+			var out strings.Builder
+			d := &drainer{
+				drainOptions: drainOptions{wait: true, force: true, output: "text", timeout: time.Minute},
+				api:          &client{base: srv.URL, http: srv.Client()}, node: "orders", out: &out, progress: io.Discard,
+			}
+			err := drainExit(t.Context(), d.run(t.Context()))
+			var exit exitError
+			if errors.As(err, &exit) && exit.code != tt.code || err == nil && tt.code != 0 {
+				t.Errorf("ended with %v, want exit code %d", err, tt.code)
+			}
+			if asked != len(tt.answers) || !strings.HasSuffix(out.String(), tt.out) {
+				t.Errorf("asked %d times and said %q, want %d and %q", asked, out.String(), len(tt.answers), tt.out)
+			}
+		})
 	}
 }

@@ -39,11 +39,12 @@ type drain struct {
 // nodeDrain is the same for all instances of a node.
 type nodeDrain struct {
 	Instances  []drainState `json:"instances"`
+	Away       []string     `json:"away"` // ids of draining instances that are not registered now, but may be back
 	InFlight   int          `json:"inFlight"`
 	Streams    int          `json:"streams"`
 	Oldest     *string      `json:"oldest"`
 	Known      bool         `json:"known"`
-	SafeToStop bool         `json:"safeToStop"` // of every instance
+	SafeToStop bool         `json:"safeToStop"` // of every instance, and none is away
 }
 
 type drainWish struct {
@@ -147,7 +148,10 @@ func (a *api) endDrain(c *gin.Context) error {
 
 func (a *api) endThese(c *gin.Context, node string, instances ...string) error {
 	for _, id := range instances {
-		if err := a.o.Drains.End(c.Request.Context(), node, id, actor(c).Account); err != nil {
+		err := a.o.Drains.End(c.Request.Context(), node, id, actor(c).Account)
+		if fault.Is(err, fault.NotFound) && len(instances) > 1 {
+			continue // somebody was faster, or it has left; the others still drain
+		} else if err != nil {
 			return err
 		}
 		in, _ := a.instance(node, id)
@@ -171,7 +175,7 @@ func (a *api) drainNode(c *gin.Context) error {
 	if err := a.audit(c, "node.drain", n.Name, map[string]any{"instances": len(all), "reason": w.Reason, "force": w.Force}, err); err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, a.nodeDrainOf(n.Name, all))
+	return a.answerNodeDrain(c, n.Name, all)
 }
 
 // getNodeDrain handles GET /api/v1/nodes/{nodeName}/drain.
@@ -180,7 +184,7 @@ func (a *api) getNodeDrain(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, a.nodeDrainOf(n.Name, a.o.Registry.View().Node(n.Name)))
+	return a.answerNodeDrain(c, n.Name, a.o.Registry.View().Node(n.Name))
 }
 
 // endNodeDrain handles DELETE /api/v1/nodes/{nodeName}/drain: every drain of the node, also of instances that are away.
@@ -225,9 +229,24 @@ func (a *api) orderOf(node, instance string) *drain {
 	return &drain{Reason: d.Reason, Account: d.Account, Created: when(d.Created)}
 }
 
-func (a *api) nodeDrainOf(node string, all []registry.Instance) nodeDrain {
-	out := nodeDrain{Instances: []drainState{}, Known: true, SafeToStop: true}
+// answerNodeDrain tells how far these instances of a node are. What an admin, a failed probe or a restart of the server took
+// out of the registry may still work, and nobody counts on what: it is away, not gone, until its drain ends.
+func (a *api) answerNodeDrain(c *gin.Context, node string, all []registry.Instance) error {
+	drains, err := a.o.Drains.Of(c.Request.Context(), node)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, a.nodeDrainOf(node, all, drains))
+}
+
+func (a *api) nodeDrainOf(node string, all []registry.Instance, drains []fleet.Drain) nodeDrain {
+	out := nodeDrain{Instances: []drainState{}, Away: []string{}, Known: true, SafeToStop: true}
 	var oldest time.Time
+	for _, d := range drains {
+		if _, here := a.instance(node, d.Instance); !here {
+			out.Away, out.Known, out.SafeToStop = append(out.Away, d.Instance), false, false
+		}
+	}
 	for _, in := range all {
 		d := a.drainOf(node, in)
 		out.Instances = append(out.Instances, d)

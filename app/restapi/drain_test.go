@@ -157,6 +157,7 @@ func TestTheLastRoutedInstanceNeedsForce(t *testing.T) {
 	}
 	var all struct {
 		Instances  []drainAnswer
+		Away       []string
 		InFlight   int
 		Streams    int
 		Oldest     *string
@@ -343,5 +344,37 @@ func TestNobodyMovesHimselfRights(t *testing.T) {
 				t.Errorf("%s into the tree where he sees tokens, limited %t: %d %s, want %d", name, limited, res.Code, res.Body, want)
 			}
 		}
+	}
+}
+
+// TestWhatIsAwayIsNotSafeToStop: an instance that an admin, a failed probe or a restart of the server took out of the registry
+// while it drains may still work (D12).
+func TestWhatIsAwayIsNotSafeToStop(t *testing.T) {
+	w := newWorld(t)
+	w.register(t, "orders", "i1", "2.0.4", "http://10.0.0.1:8080")
+	w.doings.loads["http://10.0.0.1:8080"] = fleet.InFlight{Count: 2, Known: true}
+	const target = "/api/v1/nodes/orders/drain"
+	if res := w.do("PUT", target, `{"force":true}`, "root"); res.Code != 200 || !strings.Contains(res.Body.String(), `"away":[]`) {
+		t.Fatalf("answered %d %s", res.Code, res.Body)
+	}
+	if res := w.do("DELETE", "/api/v1/nodes/orders/instances/i1", "", "root"); res.Code != 204 {
+		t.Fatalf("answered %d %s", res.Code, res.Body)
+	}
+	var got struct {
+		Away              []string
+		Known, SafeToStop bool
+	}
+	get := func() {
+		t.Helper()
+		if err := json.Unmarshal(w.do("GET", target, "", "root").Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if get(); got.SafeToStop || got.Known || !slices.Equal(got.Away, []string{"i1"}) {
+		t.Errorf("removed while it drains: %+v, want it away and not safe", got)
+	}
+	clear(w.doings.drains)
+	if get(); !got.SafeToStop || len(got.Away) > 0 {
+		t.Errorf("once the drain has ended: %+v", got)
 	}
 }
