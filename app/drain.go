@@ -41,6 +41,12 @@ Exit codes: 0 safe to stop (without --wait: ordered), 1 failure or interrupted, 
 			if o.output != "text" && o.output != "json" {
 				return usageError{fmt.Errorf("-o %s: want text or json", o.output)}
 			}
+			if o.instance == "" && cmd.Flags().Changed("instance") { // of a script whose variable is empty: not all of the node
+				return usageError{errors.New("--instance is empty: name an instance, or leave the flag out for all of them")}
+			}
+			if o.timeout < 0 {
+				return usageError{fmt.Errorf("--timeout %s: want 0 or more", o.timeout)}
+			}
 			if o.undo && (o.wait || o.force) {
 				return usageError{errors.New("--undo goes with neither --wait nor --force")}
 			}

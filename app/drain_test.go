@@ -93,3 +93,17 @@ func TestDrainWaitsForWhatIsAway(t *testing.T) {
 		})
 	}
 }
+
+// TestDrainRefusesWhatNobodyMeant: a script whose variable is empty does not drain the whole node.
+func TestDrainRefusesWhatNobodyMeant(t *testing.T) {
+	for want, args := range map[string][]string{"--instance is empty": {"--instance", ""}, "want 0 or more": {"--timeout=-5s"}} {
+		c := newDrain(&settings{})
+		c.SetArgs(append([]string{"orders", "--server", "http://127.0.0.1:1", "--token", "t"}, args...))
+		c.SilenceErrors, c.SilenceUsage = true, true
+		err := c.ExecuteContext(t.Context())
+		var usage usageError
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want that %s", args, err, want)
+		}
+	}
+}
