@@ -162,16 +162,19 @@ func TestThemes(t *testing.T) { // U1, F13
 	}
 }
 
+// write has a node that says what it is told write a line to its log.
+func (s *server) write(node, line string) {
+	s.t.Helper()
+	resp, raw := s.call(http.MethodPost, "/erupt-api/data/"+node+".Stream/operator/say?"+url.Values{"line": {line}}.Encode(), strings.NewReader(`{"ids":[],"param":null}`),
+		http.Header{"erupt": {node + ".Stream"}, "Content-Type": {"application/json"}})
+	if resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("say = %d %s", resp.StatusCode, raw)
+	}
+}
+
 func TestLogDrawerFollows(t *testing.T) { // F13, U30, U31
 	s := furnished(t)
-	say := func(line string) {
-		t.Helper()
-		resp, raw := s.call(http.MethodPost, "/erupt-api/data/crm.Stream/operator/say?"+url.Values{"line": {line}}.Encode(), strings.NewReader(`{"ids":[],"param":null}`),
-			http.Header{"erupt": {"crm.Stream"}, "Content-Type": {"application/json"}})
-		if resp.StatusCode != http.StatusOK {
-			t.Fatalf("say = %d %s", resp.StatusCode, raw)
-		}
-	}
+	say := func(line string) { t.Helper(); s.write("crm", line) }
 	const lines = "[data-testid=log-lines]"
 	b := browse(t, s)
 	b.login("erupt", adminPassword)

@@ -117,10 +117,14 @@
   const rows = (now, next) => {
     for (const row of $$("tbody tr[id]", next)) {
       const old = $$("tbody tr[id]", now).find((r) => r.id === row.id);
-      if (!old || plain(old) === plain(row) || busy(old) || old.contains(document.activeElement)) continue;
+      if (!old || plain(old) === plain(row) || busy(old)) continue;
+      // The row of the link that opened a drawer has the focus again: it changes like the others, and keeps it.
+      const find = old.contains(document.activeElement) && again(document.activeElement);
       row.hidden = old.hidden;
       old.replaceWith(row);
       window.htmx?.process(row);
+      ec.dress(row);
+      if (find) find()?.focus({ preventScroll: true });
     }
   };
   // What lies outside the rows: group headings, pager.

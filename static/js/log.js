@@ -91,7 +91,7 @@
       if (!part) return;
       p.lost = false; p.wait = EVERY;
       add(p, part, jump ? "jump" : "newer");
-    } catch { if (p.stop.signal.aborted) return; p.lost = true; p.wait = Math.min(p.wait * 2, SLOWEST); }
+    } catch (e) { if (e.name === "AbortError") return; p.lost = true; p.wait = Math.min(p.wait * 2, SLOWEST); }
     status(p);
     later(p, p.again ? SOON : p.wait);
   };
@@ -247,14 +247,18 @@
       if (p.list.children.length > MAX + 1) trimEnd(p);
       p.marks = $$("mark", p.list);
       found(p);
-    } catch { p.lost = !p.stop.signal.aborted; } finally { p.busy = false; status(p); count(p); }
+    } catch (e) { p.lost = e.name !== "AbortError"; } finally { p.busy = false; status(p); count(p); }
     return added > 0;
   };
   const follow = async (p) => {
     p.follow = true; p.unseen = 0; p.line = 0;
     $(".at", p.list)?.classList.remove("at");
     if (p.behind) {
-      try { const part = await fetched(p, ""); if (part) add(p, part, "jump"); } catch { p.lost = true; }
+      // What was being asked for would come after what is newer, or a second jump would wipe away what this one says was skipped.
+      clearTimeout(p.timer);
+      p.stop?.abort();
+      try { const part = await fetched(p, ""); if (part) add(p, part, "jump"); } catch (e) { p.lost = e.name !== "AbortError"; }
+      later(p, p.again ? SOON : p.wait);
     }
     bottom(p); status(p); address(p); older(p);
   };
