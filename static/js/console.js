@@ -181,6 +181,7 @@
     }
   };
   ec.keepText = keepText;
+  ec.kept = (form) => dirty.delete(form);
   const restoreText = () => {
     let back = false;
     for (const form of document.forms) {

@@ -54,6 +54,43 @@
     });
     return out;
   };
+  // What is written and not published stays in this tab until it is, or is discarded; a dot in the side list says where (U40).
+  // Signing out empties the tab's storage.
+  const drafts = "ec-draft:" + (document.documentElement.dataset.account || "") + ":";
+  const draftOf = (path) => { try { return JSON.parse(sessionStorage.getItem(drafts + path)); } catch { return null; } };
+  const keep = (path, draft) => {
+    try { if (draft) sessionStorage.setItem(drafts + path, JSON.stringify(draft)); else sessionStorage.removeItem(drafts + path); } catch { /* full or forbidden */ }
+    dots();
+  };
+  const dots = () => {
+    for (const a of $$(".side a[href$='/config']")) {
+      const has = draftOf(a.getAttribute("href")), dot = $(".draft", a);
+      if (!has) { dot?.remove(); continue; }
+      if (dot) continue;
+      const d = document.createElement("span");
+      d.className = "draft is-slow"; d.textContent = "●"; d.title = ec.words().draft; d.setAttribute("role", "img"); d.setAttribute("aria-label", d.title);
+      $("span", a).after(d);
+    }
+  };
+  const same = (a, b) => a === b || where(a) < 0 && where(b) < 0 && format(a) === format(b);
+  const drafting = (t) => {
+    const path = t.form.getAttribute("action").replace(/\/review$/, ""), rev = t.form.elements.revision, discard = $("[data-discard]", t.form);
+    const published = t.defaultValue, back = draftOf(path);
+    const plain = location.pathname === path && !location.search && !document.getElementById("config-problem"); // neither refused nor an older revision
+    const note = () => { const d = same(t.value, published) && plain ? null : { text: t.value, rev: rev.value }; keep(path, d); discard.hidden = !d; };
+    t.addEventListener("input", note);
+    if (plain && back && same(back.text, published)) keep(path, null); // it was published
+    else if (plain && back && t.value === published) { t.value = back.text; rev.value = back.rev; t.dispatchEvent(new Event("input", { bubbles: true })); }
+    discard.hidden = !draftOf(path);
+  };
+  document.addEventListener("click", (e) => {
+    const a = e.target.closest("a[href]");
+    if (!a) return;
+    if (a.hasAttribute("data-discard")) keep(a.getAttribute("href"), null);
+    for (const box of $$("[data-editor]")) { const f = box.closest("form"); if (draftOf(f.getAttribute("action").replace(/\/review$/, ""))) ec.kept(f); } // nothing to warn of
+  });
+  const side = $(".side");
+  if (side) { dots(); new MutationObserver(dots).observe(side, { childList: true, subtree: true }); }
   const adopt = (box) => {
     if (box.dataset.ready) return;
     box.dataset.ready = "1";
@@ -87,6 +124,7 @@
     t.addEventListener("input", () => { number(); at(); clearTimeout(timer); timer = setTimeout(check, 250); });
     t.addEventListener("scroll", () => { gutter.scrollTop = t.scrollTop; }, { passive: true });
     for (const ev of ["click", "keyup", "focus"]) t.addEventListener(ev, at);
+    if (!t.readOnly) drafting(t);
     number(); check();
     if (problem) { const pos = offset(); t.focus(); t.setSelectionRange(pos, pos + 1); }
   };
