@@ -3,8 +3,12 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"eruptcloud/app/fleet"
 )
 
 // notice is how the console answers a partial request that failed.
@@ -62,4 +66,34 @@ func TestFailedPartialRequestsLeaveThePageAsItWas(t *testing.T) {
 			t.Error(c)
 		}
 	}
+}
+
+func TestAStreamThatFallsSilentCountsAsBroken(t *testing.T) { // S93, U62
+	w := commerce()
+	b := browse(t, w)
+	var streams atomic.Int64
+	first := func(rw http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/console/events" || streams.Add(1) > 1 {
+			return false
+		}
+		rw.Header().Set("Content-Type", streamType)
+		fmt.Fprintf(rw, streamMessage, `{"v":1,"boot":"x","t":[],"ping":1}`)
+		_ = http.NewResponseController(rw).Flush()
+		<-r.Context().Done() // a message was due after a second, and nothing says that none will come
+		return true
+	}
+	b.intercept.Store(&first)
+	b.open("/console/nodes")
+	b.until("it is live", `document.querySelector("#live[data-on] .lbl")?.textContent === "Live"`)
+	b.until("two pings are missed", `document.querySelector("#live").classList.contains("stale")`)
+	b.until("it is live again", `document.querySelector("#live .lbl").textContent === "Live"`)
+	b.change(func() {
+		w.nodes = slices.DeleteFunc(w.nodes, func(n fleet.Node) bool { return n.Name == "ledger" })
+		w.changed[0]("node", "ledger")
+	})
+	b.until("changes are heard", `!document.querySelector("#node-ledger")`)
+	if n := streams.Load(); n != 2 {
+		t.Errorf("%d streams were opened, want a second one", n)
+	}
+	b.complaints() // the stream that was given up
 }

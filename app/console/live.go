@@ -66,6 +66,9 @@ type liveMessage struct {
 	// Quiet: something changed that the viewer may not hear of. A newer version without topics otherwise means a message was
 	// missed.
 	Quiet bool `json:"q,omitempty"`
+	// Ping is in how many seconds the next message of a stream comes at the latest: who misses two of them is cut off, though
+	// nothing says so.
+	Ping int `json:"ping,omitempty"`
 }
 
 func newHub() *hub {
@@ -327,6 +330,7 @@ func (w eventWriter) send(m liveMessage) bool {
 	if m.Topics == nil {
 		m.Topics = []string{}
 	}
+	m.Ping = int(pingEvery.Seconds())
 	body, err := json.Marshal(m)
 	if err != nil {
 		return false // numbers and texts always marshal

@@ -59,6 +59,9 @@ func TestStreamTellsWhatChanged(t *testing.T) { // U60
 		t.Errorf("headers = %v", header)
 	}
 	hello, ok := next()
+	if hello.Ping < 1 || hello.Ping > 25 || time.Duration(hello.Ping)*time.Second != pingEvery { // S93
+		t.Errorf("the next message is due in %d s, pings come each %v; proxies cut what is silent for longer", hello.Ping, pingEvery)
+	}
 	if !ok || hello.Boot == "" || len(hello.Topics) != 0 {
 		t.Errorf("first message = %+v, %v", hello, ok)
 	}
