@@ -2,6 +2,7 @@ package views
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -172,7 +173,7 @@ func RouteHeadline(ctx context.Context, t RouteTrace) string {
 	case !t.Allowed && t.Required != "":
 		return to("route.head.right", "who", clean(t.Account), "code", clean(t.Required))
 	case !t.Allowed:
-		return to("route.head.refused", "why", clean(t.Because))
+		return to("route.head.refused", "why", clean(t.told(ctx, t.Because)))
 	case t.Answered != "" && why != "":
 		return to("route.head.because", "to", clean(t.Answered), "why", why)
 	case t.Answered != "" && t.Total == 1:
@@ -188,11 +189,23 @@ func RouteHeadline(ctx context.Context, t RouteTrace) string {
 	case t.Total == 0 && t.Failed:
 		return to("route.head.none")
 	}
-	return to("route.head.failed", "why", clean(t.Message))
+	return to("route.head.failed", "why", clean(t.told(ctx, t.Message)))
 }
 
 // nobodyTook reports whether the request was allowed, and the node had no instance at all for it.
 func (t RouteTrace) nobodyTook() bool { return t.Allowed && !t.Own && t.Failed && t.Total == 0 && t.Node != "" }
+
+// told is what the server said to the caller, in the viewer's language where it is one of the sentences that traces are full
+// of. A trace keeps the finished sentence, so those with parts are made again from what the trace knows.
+func (t RouteTrace) told(ctx context.Context, text string) string {
+	lang := FrameOf(ctx).Lang
+	for format, part := range map[string]string{"this needs the permission %s": t.Required, "'%s' has no available instance": t.Node} {
+		if part != "" && text == fmt.Sprintf(format, part) {
+			return Translate(lang, format, part)
+		}
+	}
+	return Translate(lang, text)
+}
 
 // last is the location that was tried last.
 func (t RouteTrace) last() (name string) {
@@ -302,9 +315,11 @@ func (t RouteTrace) why(ctx context.Context) string {
 	case !t.Allowed && t.Anonymous:
 		return T(ctx, "route.refused")
 	case !t.Allowed:
-		return t.Because
+		return t.told(ctx, t.Because)
+	case t.nobodyTook():
+		return T(ctx, "route.nobody_took")
 	case t.Failed:
-		return t.Message
+		return t.told(ctx, t.Message)
 	}
 	if why := t.reasons(ctx); why != "" {
 		return why
@@ -353,7 +368,7 @@ func (t RouteTrace) way() string {
 
 // Millis writes a duration in milliseconds: "0.4 ms", "38 ms", "1,204 ms".
 func Millis(d time.Duration) string {
-	if d > 0 && d < 50*time.Microsecond {
+	if d < 50*time.Microsecond {
 		return "<0.1 ms"
 	}
 	if d < 10*time.Millisecond {

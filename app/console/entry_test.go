@@ -42,7 +42,7 @@ func TestWrongAndLockedLoginsSayWhatToDo(t *testing.T) { // F8
 	s := newSite(t, commerce())
 	a := s.as("", http.MethodPost, "/console/login", url.Values{"account": {"admin"}, "password": {"wrong-PW"}, "next": {"/console/nodes"}})
 	doc := parse(t, a.must(t, 401))
-	if got := text1(doc, "[data-testid=login-error]"); got != "account or password is wrong" {
+	if got := text1(doc, "[data-testid=login-error]"); got != "Account or password is wrong" {
 		t.Errorf("message = %q", got)
 	}
 	if doc.Find("#account").AttrOr("value", "") != "admin" || doc.Find("[name=next]").AttrOr("value", "") != "/console/nodes" || includes(a.body, "wrong-PW") {
