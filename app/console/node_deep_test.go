@@ -185,6 +185,10 @@ func TestEventsOfANode(t *testing.T) { // U20, U61, U80
 	if err := json.Unmarshal([]byte(s.get(orderPage+"/events?kind=held", func(r *http.Request) { r.Header.Set("Accept", "application/json") }).must(t, 200)), &twin); err != nil || twin.Total != 1 || twin.Events[0].Account != "chen" {
 		t.Errorf("twin = %+v, %v", twin, err)
 	}
+	file := parse(t, s.get(orderPage+"/events?kind=held&page=1").must(t, 200)).Find("[data-testid=csv]").AttrOr("href", "")
+	if got := s.get(file).must(t, 200); file != orderPage+"/events.csv?kind=held" || got != "\ufeffWhen,What,Instance,Address,Why,Who,Version\r\n2026-12-01T06:32:05Z,Held,i-4,,disk <full> 100%d,chen,\r\n" {
+		t.Errorf("export %s (S94) is %q", file, got)
+	}
 	if n := parse(t, s.get(orderPage).must(t, 200)).Find("[data-testid=events-card] li").Length(); n != lastEvents {
 		t.Errorf("the overview shows %d events", n)
 	}
@@ -194,6 +198,7 @@ func TestEventsOfANode(t *testing.T) { // U20, U61, U80
 		t.Error("the tab is there although nobody keeps events")
 	}
 	plain.get(orderPage+"/events").must(t, 404)
+	plain.get(orderPage+"/events.csv").must(t, 404)
 }
 
 func TestInstancePage(t *testing.T) { // U20, U21

@@ -19,6 +19,8 @@ const (
 	eventsPerPage = 50
 	lastEvents    = 7
 	maxNewEvents  = 100
+	// maxExportEvents is no less than what is kept of a node.
+	maxExportEvents = 200
 )
 
 // eventKinds are the kinds to filter by, in the order of the menu.
@@ -116,6 +118,31 @@ func (p *pages) newEvents(c *gin.Context) error {
 		}
 	}
 	return web.Render(c, views.EventsNew(q, after, count), views.EventsNewFragment)
+}
+
+// exportEvents handles GET /console/nodes/:node/events.csv: all events that fit the filter, the newest first (U81, S94).
+func (p *pages) exportEvents(c *gin.Context) error {
+	node, err := p.nodeFor(c, access.CodeNodes)
+	if err != nil {
+		return err
+	}
+	if p.History == nil {
+		return fault.New(fault.NotFound, "nothing is at this address")
+	}
+	ctx, f := c.Request.Context(), eventFilter(views.ParseEventQuery(node.Name, c.Request.URL.Query()))
+	f.Page, f.PageSize = 1, maxExportEvents
+	events, _, err := p.History.List(ctx, f)
+	if err != nil {
+		return err
+	}
+	header := titles(ctx, "events.when", "events.what", "instances.instance", "instances.address", "events.why", "events.who", "nodes.version")
+	return web.CSV(c, "events-"+node.Name, header, func(yield func([]any, error) bool) {
+		for _, r := range eventRows(events) {
+			if !yield([]any{r.At, views.T(ctx, "event.kind."+r.Kind), r.Instance, r.Location, views.Translate(views.FrameOf(ctx).Lang, r.Reason), r.Account, r.Version}, nil) {
+				return
+			}
+		}
+	})
 }
 
 func eventFilter(q views.EventQuery) history.Filter {

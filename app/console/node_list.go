@@ -31,6 +31,7 @@ func (p *pages) mountNodes(root *gin.RouterGroup) {
 	p.route(root, http.MethodGet, "/nodes/:node/instance", p.showInstance, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/events", p.nodeEvents, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/events/new", p.newEvents, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/events.csv", p.exportEvents, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/drains", p.nodeDrains, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/arrival", p.nodeArrival, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/pages", p.nodePages, access.CodeNodes)

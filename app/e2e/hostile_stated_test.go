@@ -47,6 +47,7 @@ POST   /console/nodes/:node/token                   token             node
 GET    /console/nodes/:node/instance                nodes             node
 GET    /console/nodes/:node/events                  nodes             node
 GET    /console/nodes/:node/events/new              nodes             node
+GET    /console/nodes/:node/events.csv              nodes             node
 GET    /console/nodes/:node/drains                  nodes             node
 GET    /console/nodes/:node/arrival                 nodes             node
 GET    /console/nodes/:node/route                   nodes             node
