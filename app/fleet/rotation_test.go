@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,6 +101,37 @@ func TestTextsThatDeceive(t *testing.T) {
 		}
 		if _, _, err := f.Nodes.Create(t.Context(), fleet.NewNode{Name: "n", Display: "订单 é 🙂", Remark: "one\r\n\ttwo 订单"}); err != nil {
 			t.Errorf("texts as people write them: %v", err)
+		}
+	})
+}
+
+// TestTwoRotationsAtOnce: the second of two admins, or of two clicks, does not cut off the instances that run (S12).
+func TestTwoRotationsAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fleet.Fleet, c *clock) {
+		_, running := mustNode(t, f, fleet.NewNode{Name: "n"})
+		var wait sync.WaitGroup
+		errs := make([]error, 2)
+		for i := range errs {
+			wait.Go(func() { _, errs[i] = f.Nodes.RotateToken(t.Context(), "n", "lin") })
+		}
+		wait.Wait()
+		refused := errs[0]
+		if refused == nil {
+			refused = errs[1]
+		}
+		wantFault(t, "one of the two", refused, fault.Conflict, "just now")
+		if _, err := f.Nodes.Authenticate(t.Context(), "n", running); err != nil {
+			t.Errorf("the token that instances run with: %v", err)
+		}
+		c.Advance(time.Minute)
+		if _, err := f.Nodes.RotateToken(t.Context(), "n", "wu"); err != nil {
+			t.Errorf("again after a minute, who was told what it means: %v", err)
+		}
+		if err := f.Nodes.EndGrace(t.Context(), "n", "wu"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Nodes.RotateToken(t.Context(), "n", "wu"); err != nil {
+			t.Errorf("right after the end of the grace, which refuses nobody more: %v", err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"time"
 
 	"eruptcloud/app/database"
 	"eruptcloud/app/fault"
@@ -40,8 +41,12 @@ func (n *Nodes) Tokens(name string) []string {
 	return s.nodes[name].tokens(n.clock())
 }
 
+// rotationPause is how soon after a rotation another one is refused while the token before it is still accepted: two admins at
+// once, or a button that was pressed twice, would cut off all running instances, whose token is then the one before the last.
+const rotationPause = time.Minute
+
 // RotateToken gives a node another access token and returns it. The one before stays valid for the grace time, so that running
-// instances can be restarted one after the other.
+// instances can be restarted one after the other. fault.Conflict right after another rotation.
 func (n *Nodes) RotateToken(ctx context.Context, name, by string) (string, error) {
 	token := newToken()
 	stored, err := n.sealer.Seal(token)
@@ -58,6 +63,10 @@ func (n *Nodes) RotateToken(ctx context.Context, name, by string) (string, error
 			return err
 		}
 		now := n.now()
+		if extra.OldToken != "" && now.Before(timeOf(extra.OldTokenUntil)) && now.Sub(timeOf(extra.TokenRotated)) < rotationPause {
+			return fault.New(fault.Conflict, "%s rotated the token of %q just now; to rotate it again would refuse at once the one that instances still use",
+				extra.TokenRotatedBy, name).Retry(rotationPause)
+		}
 		if err := tx.NodeExtra.Update().Where(nodeextra.ID(extra.ID)).
 			SetOldToken(row.AccessToken).SetOldTokenUntil(now.Add(n.grace)).SetTokenRotated(now).SetTokenRotatedBy(by).Exec(ctx); err != nil {
 			return err

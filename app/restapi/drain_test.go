@@ -32,6 +32,7 @@ func drainExamples(big string) []example {
 		{"DELETE " + node, "/api/v1/nodes/orders/drain", "", 204}, {"DELETE " + node, "/api/v1/nodes/orders/drain", "", 404},
 		{"DELETE " + token + "/old", "/api/v1/nodes/orders/token/old", "", 404},
 		{"POST " + token + "/rotate", "/api/v1/nodes/orders/token/rotate", "", 200}, {"POST " + token + "/rotate", "/api/v1/nodes/nosuch/token/rotate", "", 404},
+		{"POST " + token + "/rotate", "/api/v1/nodes/orders/token/rotate", "", 409},
 		{"GET " + use, "/api/v1/nodes/orders/token-use", "", 200}, {"GET " + use, "/api/v1/nodes/nosuch/token-use", "", 404},
 		{"DELETE " + token + "/old", "/api/v1/nodes/orders/token/old", "", 204},
 		{"GET " + use, "/api/v1/nodes/orders/token-use", "", 200},

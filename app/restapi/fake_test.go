@@ -63,6 +63,9 @@ func (r loadRepo) InFlight(_ string, locations []string) fleet.InFlight {
 }
 
 func (r tokenRepo) RotateToken(_ context.Context, name, _ string) (string, error) {
+	if r.doings.old {
+		return "", fault.New(fault.Conflict, "just now")
+	}
 	_, err := one(r.world, r.nodes, name)
 	r.doings.old = err == nil
 	return "ROTATED012345678", err
