@@ -347,7 +347,7 @@ func TestKeysReachWhatTheMouseReaches(t *testing.T) { // U70
 	b.do(chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"))
 	b.until("the second row", `document.activeElement.textContent === "cart-service"`)
 	b.do(chromedp.KeyEvent("\r"))
-	b.until("the node", `location.pathname === "/console/nodes/cart-service"`)
+	b.until("the node and its scripts, which run when it is read", `location.pathname === "/console/nodes/cart-service" && document.readyState === "complete"`)
 	b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("n"))
 	b.until("the list again", `location.pathname === "/console/nodes"`)
 }
