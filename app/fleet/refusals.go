@@ -46,7 +46,8 @@ func NewRefusals(now func() time.Time) *Refusals {
 	return &Refusals{now: now, rows: map[refusalKey]*Refusal{}, told: map[string]time.Time{}}
 }
 
-// Listen adds somebody who hears when a node begins to be refused, at most once in ten minutes for each node.
+// Listen adds somebody who hears when a node begins to be refused, at most once in ten minutes for each node. Of names that do
+// not exist nobody hears: there is no end of them, and they must not make us forget of whom was told.
 func (r *Refusals) Listen(heard func(Refusal)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +66,7 @@ func (r *Refusals) Refused(node, address, reason string) {
 		r.rows[key] = row
 	}
 	row.Last, row.Count = now, row.Count+1
-	tell := now.Sub(r.told[node]) > refusalLife
+	tell := reason != NoSuchNode && now.Sub(r.told[node]) > refusalLife
 	if tell {
 		r.told[node] = now
 	}

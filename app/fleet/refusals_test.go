@@ -76,3 +76,21 @@ func TestRefusalsAreBounded(t *testing.T) {
 		t.Errorf("%d refusals in all, want 1000 at most", got)
 	}
 }
+
+// TestMadeUpNamesRepeatNoNews: who asks for names without end does not have an old refusal told again and again, which would
+// push everything else out of a node's history.
+func TestMadeUpNamesRepeatNoNews(t *testing.T) {
+	c := newClock()
+	r := fleet.NewRefusals(c.Now)
+	var heard []fleet.Refusal
+	r.Listen(func(f fleet.Refusal) { heard = append(heard, f) })
+	for i := range 3000 {
+		r.Refused(fmt.Sprint("nosuch-", i), "10.0.0.9", fleet.NoSuchNode)
+		if i%500 == 0 {
+			r.Refused("orders", "10.0.0.9", fleet.WrongToken)
+		}
+	}
+	if len(heard) != 1 || heard[0].Node != "orders" {
+		t.Errorf("listeners heard %d times, want once of orders", len(heard))
+	}
+}
