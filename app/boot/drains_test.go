@@ -2,7 +2,9 @@ package boot
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,31 +15,44 @@ import (
 )
 
 // drainTable is fleet.Drains in memory.
-type drainTable map[string]fleet.Drain
-
-func (d drainTable) All() (all []fleet.Drain) {
-	for _, drain := range d {
-		all = append(all, drain)
-	}
-	return all
+type drainTable struct {
+	mu   sync.Mutex
+	rows map[string]fleet.Drain
 }
 
-func (d drainTable) Draining(_, instance string) (fleet.Drain, bool) {
-	drain, ok := d[instance]
+func (d *drainTable) start(drain fleet.Drain) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rows == nil {
+		d.rows = map[string]fleet.Drain{}
+	}
+	d.rows[drain.Instance] = drain
+}
+
+func (d *drainTable) All() []fleet.Drain {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.rows))
+}
+
+func (d *drainTable) Draining(_, instance string) (fleet.Drain, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	drain, ok := d.rows[instance]
 	return drain, ok
 }
 
-func (d drainTable) Forget(_ context.Context, _, instance string) error {
-	delete(d, instance)
+func (d *drainTable) Forget(_ context.Context, _, instance string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.rows, instance)
 	return nil
 }
 
-func (d drainTable) instances() (out []string) {
-	for id := range d {
-		out = append(out, id)
-	}
-	slices.Sort(out)
-	return out
+func (d *drainTable) instances() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Keys(d.rows))
 }
 
 func instanceOf(id, location string) registry.Instance {
@@ -54,7 +69,7 @@ func TestDrainsEndWithTheirInstance(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		r := registry.New(registry.Options{Store: memstore.New(time.Now)})
-		drains := drainTable{}
+		drains := &drainTable{}
 		keeper := newDrainKeeper(drains, r.View, time.Now)
 		r.Listen(keeper.hear)
 		go func() { _ = r.Run(ctx) }()
@@ -77,7 +92,7 @@ func TestDrainsEndWithTheirInstance(t *testing.T) {
 		}
 		for id, location := range map[string]string{"left": "http://a", "probed": "http://b", "admin": "http://c", "moved": "http://d", "stays": "http://e"} {
 			enter(id, location)
-			drains[id] = fleet.Drain{Node: "orders", Instance: id, Created: time.Now()}
+			drains.start(fleet.Drain{Node: "orders", Instance: id, Created: time.Now()})
 		}
 		time.Sleep(time.Second)
 		remove := func(location string, why registry.Reason) {
@@ -105,12 +120,13 @@ func TestDrainsEndWithTheirInstance(t *testing.T) {
 // TestALateNewsSparesAYoungerDrain: news of a departure that waited while another replica led is not for who came after.
 func TestALateNewsSparesAYoungerDrain(t *testing.T) {
 	now := time.Now()
-	drains := drainTable{"i1": {Node: "orders", Instance: "i1", Created: now}}
+	drains := &drainTable{}
+	drains.start(fleet.Drain{Node: "orders", Instance: "i1", Created: now})
 	keeper := newDrainKeeper(drains, nil, time.Now)
-	if err := keeper.end(t.Context(), departed{"orders", "i1", now.Add(-time.Minute)}); err != nil || len(drains) != 1 {
-		t.Errorf("an older departure ended it: %v, %v", drains, err)
+	if err := keeper.end(t.Context(), departed{"orders", "i1", now.Add(-time.Minute)}); err != nil || len(drains.instances()) != 1 {
+		t.Errorf("an older departure ended it: %v, %v", drains.instances(), err)
 	}
-	if err := keeper.end(t.Context(), departed{"orders", "i1", now.Add(time.Minute)}); err != nil || len(drains) != 0 {
-		t.Errorf("a later departure did not end it: %v, %v", drains, err)
+	if err := keeper.end(t.Context(), departed{"orders", "i1", now.Add(time.Minute)}); err != nil || len(drains.instances()) != 0 {
+		t.Errorf("a later departure did not end it: %v, %v", drains.instances(), err)
 	}
 }
