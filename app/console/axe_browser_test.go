@@ -49,33 +49,38 @@ func TestNothingSeriousForPeopleWithDisabilities(t *testing.T) { // U70
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := commerce()
-	w.deepen()
-	b := browse(t, w)
-	looks := []struct {
+	deep := func() *world {
+		w := commerce()
+		w.deepen()
+		return w
+	}
+	seen := map[string]bool{}
+	for _, look := range []struct {
 		theme string
 		width int64
-	}{{"light", 1440}, {"dark", 1440}, {"light", 390}}
-	seen := map[string]bool{}
-	for _, look := range looks {
-		b.size(look.width, 900)
-		for _, path := range browserPages() {
-			if strings.Contains(path, "/log/lines") || strings.Contains(path, "/palette") || strings.Contains(path, "%3E") {
-				continue
-			}
-			b.eval(fmt.Sprintf(`document.cookie = "ec_theme=%s; path=/"; 0`, look.theme))
-			b.open(path)
-			b.until("script on "+path, `document.documentElement.classList.contains("js")`)
-			for _, v := range b.axeSays(string(code)) {
-				if !seen[v] {
-					seen[v] = true
-					t.Errorf("%s, %s, %d px: %s", path, look.theme, look.width, v)
+	}{{"light", 1440}, {"dark", 1440}, {"light", 390}} {
+		t.Run(fmt.Sprintf("%s %d", look.theme, look.width), func(t *testing.T) {
+			b := browse(t, deep())
+			b.size(look.width, 900)
+			for _, path := range browserPages() {
+				if strings.Contains(path, "/log/lines") || strings.Contains(path, "/palette") || strings.Contains(path, "%3E") {
+					continue
+				}
+				b.eval(fmt.Sprintf(`document.cookie = "ec_theme=%s; path=/"; 0`, look.theme))
+				b.open(path)
+				b.until("script on "+path, `document.documentElement.classList.contains("js")`)
+				for _, v := range b.axeSays(string(code)) {
+					if !seen[v] {
+						seen[v] = true
+						t.Errorf("%s: %s", path, v)
+					}
 				}
 			}
-		}
+		})
 	}
+	b := browse(t, deep())
 	b.size(1440, 900)
-	b.open("/console/nodes?view=table") // the cards that a page before this one showed are remembered
+	b.open("/console/nodes")
 	for _, over := range []struct{ name, open, shown, shut string }{
 		{"the palette", `ec.acts.palette(null, new Event("x"))`, "dialog[open] [role=option]", `document.querySelector("dialog[open]").close()`},
 		{"the sheet of keys", `document.querySelector("[data-do=keys]").click()`, "#keys[open]", `document.querySelector("#keys").close()`},

@@ -67,11 +67,17 @@ func (b *pageTab) eval(js string) any {
 
 func (b *pageTab) click(css string) { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS(css))) }
 
-// until waits for a condition in the page.
+// until waits for a condition in the page, also over a change of pages.
 func (b *pageTab) until(what, js string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+js+")", chromedp.WithPollingTimeout(20*time.Second))); err != nil {
-		b.t.Fatalf("%s: %v\n%v", what, err, b.eval(`document.querySelector("#drawer").innerText + "\n" + document.querySelector("#main").innerText.slice(0, 2000)`))
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		_, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+js+")", chromedp.WithPollingTimeout(5*time.Second)))
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) || b.ctx.Err() != nil {
+			b.t.Fatalf("%s: %v\n%v", what, err, b.eval(`document.querySelector("#drawer").innerText + "\n" + document.querySelector("#main").innerText.slice(0, 2000)`))
+		}
 	}
 }
 
