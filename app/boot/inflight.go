@@ -44,6 +44,7 @@ type loads struct {
 
 	mu   sync.Mutex
 	told map[string]report // by replica
+	met  map[string]bool   // replicas that were live once: what they told is old news when they are no more
 }
 
 // report is what one replica told last.
@@ -81,7 +82,7 @@ func (l *loads) InFlight(node string, locations []string) fleet.InFlight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	self, now := false, l.now()
-	for _, id := range live {
+	for _, id := range append(l.newcomers(live, now), live...) {
 		if id == l.member.ID() {
 			self = true
 			continue
@@ -108,6 +109,23 @@ func (l *loads) InFlight(node string, locations []string) fleet.InFlight {
 	return sum
 }
 
+// newcomers are replicas that told something but do not show among the live ones yet, which takes some seconds: they may have
+// requests open all the same. The caller holds the lock.
+func (l *loads) newcomers(live []string, now time.Time) (ids []string) {
+	if l.met == nil || len(l.met) > 1000 {
+		l.met = map[string]bool{}
+	}
+	for _, id := range live {
+		l.met[id] = true
+	}
+	for id, r := range l.told {
+		if !l.met[id] && now.Sub(r.at) <= believedFor {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 func add(sum *fleet.InFlight, count, streams int, oldest time.Time) {
 	sum.Count += count
 	sum.Streams += streams
@@ -125,7 +143,17 @@ func (l *loads) Run(ctx context.Context) error {
 			slog.ErrorContext(ctx, "what other replicas work on is not heard any more", "error", err)
 		}
 	})
+	loop.Once(ctx, "in flight", l.greet)
 	return loop.Every(ctx, "in flight", tellInterval, tellInterval, l.tellOnce)
+}
+
+// greet tells the others that this replica is there, before they see its first sign of life.
+func (l *loads) greet(ctx context.Context) error {
+	raw, err := json.Marshal(message{Replica: l.member.ID(), Loads: l.draining()})
+	if err != nil {
+		return err
+	}
+	return l.bus.Publish(ctx, topicInFlight, raw)
 }
 
 // tellOnce publishes what draining instances work on. A replica without company has nobody to tell.

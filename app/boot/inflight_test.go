@@ -120,3 +120,37 @@ func TestInFlightHearsNonsense(t *testing.T) {
 		t.Errorf("heard %v", l.told)
 	}
 }
+
+// TestAReplicaThatJustCame: the others see a new replica only with its first sign of life and theirs; what it has open by then
+// counts, and nothing is safe to stop before it has told (D12).
+func TestAReplicaThatJustCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bus, view := cluster.NewSolo("bus"), tableOf("http://a")
+		drains := someDrains{}
+		one := &loads{open: openAt{}, drains: drains, view: func() *registry.View { return view }, member: oneOf{"r1", []string{"r1"}}, bus: bus, now: time.Now}
+		two := &loads{
+			open: openAt{"http://a": {Count: 1, Oldest: time.Now()}}, drains: drains, view: func() *registry.View { return view },
+			member: oneOf{"r2", []string{"r1", "r2"}}, bus: bus, now: time.Now,
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 2)
+		go func() { done <- one.Run(ctx) }()
+		synctest.Wait()
+		if got := one.InFlight("crm", []string{"http://a"}); !got.Known {
+			t.Errorf("alone: %+v", got)
+		}
+		go func() { done <- two.Run(ctx) }()
+		synctest.Wait()
+		drains["http://a"] = fleet.Drain{Reason: "update"}
+		if got := one.InFlight("crm", []string{"http://a"}); got.Known {
+			t.Errorf("the new one is there, and has not told: %+v, want it unknown", got)
+		}
+		time.Sleep(tellInterval + time.Millisecond)
+		if got := one.InFlight("crm", []string{"http://a"}); !got.Known || got.Count != 1 {
+			t.Errorf("the new one has told: %+v, want its request", got)
+		}
+		cancel()
+		<-done
+		<-done
+	})
+}
