@@ -35,7 +35,8 @@ type PartlyHeld struct {
 var alarms = []StateKind{StateDown, StateOffline, StateSlow, StateProbing, StateDraining, StateHeld}
 
 // NodesHeadline says what is wrong with the fleet, or that nothing is; every number in it is a link to the nodes that it
-// counts. Disabled nodes and those that were never seen are nobody's alarm and only lower the number that "all" means.
+// counts. Disabled nodes and those that were never seen are nobody's alarm, but "all" never stands for fewer nodes than there
+// are: the never seen are named, and beside disabled nodes it is the enabled ones that are all well.
 func NodesHeadline(ctx context.Context, f Fleet) []Part {
 	if f.Nodes == 0 {
 		return partsOf(T(ctx, "headline.none"))
@@ -58,7 +59,7 @@ func NodesHeadline(ctx context.Context, f Fleet) []Part {
 		}
 	}
 	if len(clauses) == 0 {
-		text := upper(T(ctx, "headline.all_up", "count", expected, "n", stateLink(ctx, expected, StateUp)))
+		text := upper(f.well(ctx, expected))
 		if len(f.Partly) > 0 {
 			text = strings.TrimSuffix(text, T(ctx, "headline.stop")) + f.partly(ctx)
 		}
@@ -72,6 +73,19 @@ func NodesHeadline(ctx context.Context, f Fleet) []Part {
 		text += T(ctx, "headline.start", "node", linked(f.First, NodePath(f.First, "")))
 	}
 	return partsOf(text)
+}
+
+// well says that what should run does: n nodes.
+func (f Fleet) well(ctx context.Context, n int) string {
+	up := stateLink(ctx, n, StateUp)
+	if never := f.Count[StateNever]; never > 0 {
+		return T(ctx, "headline.up", "count", n, "n", up) + T(ctx, "headline.comma") +
+			T(ctx, "headline.never.then", "count", never, "n", stateLink(ctx, never, StateNever)) + T(ctx, "headline.stop")
+	}
+	if f.Count[StateDisabled] > 0 {
+		return T(ctx, "headline.all_enabled_up", "count", n, "n", up)
+	}
+	return T(ctx, "headline.all_up", "count", n, "n", up)
 }
 
 // partly ends a sentence by what is held inside nodes that are up: of one node it says how much, of several how many they are.

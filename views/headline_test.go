@@ -28,7 +28,15 @@ func TestNodesHeadline(t *testing.T) { // U0, U10
 		"one node, never seen": {views.Fleet{Nodes: 1, Count: counts{"never": 1}}, "The one node is not expected to run: it is disabled or was never seen.", "一个节点都不需要运行：已停用或从未上线。"},
 		"one node":             {views.Fleet{Nodes: 1, Count: counts{"up": 1}}, "The one node is reachable.", "一个节点全部可达。"},
 		"disabled and never seen alarm nobody": {views.Fleet{Nodes: 5, Count: counts{"up": 3, "disabled": 1, "never": 1}},
-			"All three nodes are reachable.", "三个节点全部可达。"},
+			"Three nodes are reachable, one was never seen.", "三个节点可达，一个从未上线。"},
+		"most were never seen": {views.Fleet{Nodes: 2040, Count: counts{"up": 40, "never": 2000}},
+			"40 nodes are reachable, 2,000 were never seen.", "40个节点可达，2,000个从未上线。"},
+		"one of two was never seen": {views.Fleet{Nodes: 2, Count: counts{"up": 1, "never": 1}},
+			"One node is reachable, one was never seen.", "一个节点可达，一个从未上线。"},
+		"never seen, and some of a node held": {views.Fleet{Nodes: 5, Count: counts{"up": 3, "never": 2}, First: "crm", Partly: []views.PartlyHeld{{Node: "crm", Held: 1, Total: 2}}},
+			"Three nodes are reachable, two were never seen; 1 of 2 instances of crm is held.", "三个节点可达，两个从未上线；crm 的 2 个实例中有 1 个已挂起。"},
+		"some disabled": {views.Fleet{Nodes: 5, Count: counts{"up": 3, "disabled": 2}}, "All three enabled nodes are reachable.", "已启用的三个节点全部可达。"},
+		"the only enabled one": {views.Fleet{Nodes: 2, Count: counts{"up": 1, "disabled": 1}}, "The one enabled node is reachable.", "已启用的一个节点全部可达。"},
 		"some of a node held": {views.Fleet{Nodes: 3, Count: counts{"up": 3}, First: "crm", Partly: []views.PartlyHeld{{Node: "crm", Held: 1, Total: 2}}},
 			"All three nodes are reachable; 1 of 2 instances of crm is held.", "三个节点全部可达；crm 的 2 个实例中有 1 个已挂起。"},
 		"some of two nodes held": {views.Fleet{Nodes: 3, Count: counts{"up": 3}, Partly: []views.PartlyHeld{{Node: "a", Held: 1, Total: 2}, {Node: "b", Held: 2, Total: 3}}},
@@ -72,6 +80,16 @@ func TestEveryNumberOfTheHeadlineIsALink(t *testing.T) { // U0
 			t.Errorf("%q leads to %q, want %q (all: %v)", text, links[text], want, links)
 		}
 	}
+}
+
+func TestNeverSeenNodesInTheHeadlineAreALink(t *testing.T) { // U0
+	parts := views.NodesHeadline(in("en"), views.Fleet{Nodes: 42, Count: map[views.StateKind]int{"up": 40, "never": 2}})
+	for _, p := range parts {
+		if p.Text == "two" && p.Path == "/console/nodes?state=never" {
+			return
+		}
+	}
+	t.Errorf("no link to those that were never seen: %+v", parts)
 }
 
 func TestNodeHeadline(t *testing.T) {
