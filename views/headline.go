@@ -46,7 +46,11 @@ func NodesHeadline(ctx context.Context, f Fleet) []Part {
 		return partsOf(T(ctx, "headline.nothing_expected", "count", f.Nodes, "n", stateLink(ctx, f.Nodes, "")))
 	}
 	if f.Count[StateOffline] == expected {
-		return partsOf(T(ctx, "headline.all_off", "count", expected, "n", stateLink(ctx, expected, StateOffline)))
+		key := "headline.all_off"
+		if f.Count[StateNever] > 0 {
+			key = "headline.all_seen_off"
+		}
+		return partsOf(T(ctx, key, "count", expected, "n", stateLink(ctx, expected, StateOffline)))
 	}
 	var clauses []string
 	for _, s := range alarms {

@@ -35,7 +35,7 @@ func TestNodesHeadline(t *testing.T) { // U0, U10
 			"One node is reachable, one was never seen.", "一个节点可达，一个从未上线。"},
 		"never seen, and some of a node held": {views.Fleet{Nodes: 5, Count: counts{"up": 3, "never": 2}, First: "crm", Partly: []views.PartlyHeld{{Node: "crm", Held: 1, Total: 2}}},
 			"Three nodes are reachable, two were never seen; 1 of 2 instances of crm is held.", "三个节点可达，两个从未上线；crm 的 2 个实例中有 1 个已挂起。"},
-		"some disabled": {views.Fleet{Nodes: 5, Count: counts{"up": 3, "disabled": 2}}, "All three enabled nodes are reachable.", "已启用的三个节点全部可达。"},
+		"some disabled":        {views.Fleet{Nodes: 5, Count: counts{"up": 3, "disabled": 2}}, "All three enabled nodes are reachable.", "已启用的三个节点全部可达。"},
 		"the only enabled one": {views.Fleet{Nodes: 2, Count: counts{"up": 1, "disabled": 1}}, "The one enabled node is reachable.", "已启用的一个节点全部可达。"},
 		"some of a node held": {views.Fleet{Nodes: 3, Count: counts{"up": 3}, First: "crm", Partly: []views.PartlyHeld{{Node: "crm", Held: 1, Total: 2}}},
 			"All three nodes are reachable; 1 of 2 instances of crm is held.", "三个节点全部可达；crm 的 2 个实例中有 1 个已挂起。"},
@@ -53,6 +53,8 @@ func TestNodesHeadline(t *testing.T) { // U0, U10
 			"1,200 nodes are offline. Start with x.", "1,200个节点离线。先看 x。"},
 		"all offline": {views.Fleet{Nodes: 3, Count: counts{"off": 3}, First: "x"},
 			"All three nodes are offline. Look at the network between them and this server first.", "三个节点全部离线。先检查它们与本服务器之间的网络。"},
+		"all that came are offline": {views.Fleet{Nodes: 2000, Count: counts{"off": 3, "never": 1997}, First: "x"},
+			"All three nodes that were ever seen are offline. Look at the network between them and this server first.", "曾上线的三个节点全部离线。先检查它们与本服务器之间的网络。"},
 		"nobody expected": {views.Fleet{Nodes: 2, Count: counts{"never": 1, "disabled": 1}},
 			"None of two nodes is expected to run: each is disabled or was never seen.", "两个节点都不需要运行：已停用或从未上线。"},
 	}

@@ -150,6 +150,7 @@ type NodeEvents struct {
 // NodeArrival says whether a new node's first process has arrived.
 type NodeArrival struct {
 	Name      string
+	State     StateKind
 	Instances []InstanceLink
 	Refused   []RefusalView
 }

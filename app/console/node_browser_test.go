@@ -87,7 +87,8 @@ func TestWaitingPagesTickThemselvesOff(t *testing.T) { // U14, U23, U61
 			l([]registry.Change{{Action: registry.Added, In: w.instances[0], At: now}})
 		}
 	})
-	b.until("here", `document.querySelector("[data-testid=arrived]")`)
+	b.until("here", `document.querySelector("#node-arrival")?.dataset.here === "true" && document.querySelector("[data-testid=arrived]")`)
+	b.until("the state beside the title, and one way on", `document.querySelector(".title .state").textContent.trim() === "Reachable" && document.querySelectorAll("#main a.primary").length === 1`)
 	b.click("[data-testid=arrived]")
 	b.until("its page", `location.pathname === "/console/nodes/fresh"`)
 	b.open("/console/nodes/fresh/events")

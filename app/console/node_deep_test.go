@@ -245,7 +245,7 @@ func TestNewNodeWaitsForItsFirstProcess(t *testing.T) { // U14, U23
 	created := s.post("/console/nodes", url.Values{"name": {"fresh"}, "enabled": {"1"}}).must(t, 200)
 	doc = parse(t, created)
 	src := doc.Find("#node-arrival").AttrOr("data-src", "")
-	if src != "/console/nodes/fresh/arrival" || !includes(text1(doc, "#node-arrival"), "Waiting for fresh") {
+	if src != "/console/nodes/fresh/arrival" || !includes(text1(doc, "#node-arrival"), "Waiting for fresh") || text1(doc, "#node-arrival-state") != "Never seen" || doc.Find("#node-arrival-link .primary").Length() > 0 {
 		t.Fatalf("the page does not wait: %q", src)
 	}
 	if got := d.kinds(); !slices.Equal(got, []history.Kind{history.Created}) {
@@ -256,8 +256,12 @@ func TestNewNodeWaitsForItsFirstProcess(t *testing.T) { // U14, U23
 		t.Errorf("refused: %q", got)
 	}
 	w.instance("fresh", "f-1", "http://10.7.7.8:80", "1")
-	if doc := parse(t, s.get(src).must(t, 200)); doc.Find(`#node-arrival[data-here=true] [data-testid=arrived]`).Length() != 1 {
-		t.Error("it has registered, and the page does not say so")
+	doc = parse(t, s.get(src).must(t, 200))
+	if doc.Find(`#node-arrival[data-here=true]`).Length() != 1 || doc.Find(`.primary[data-testid=arrived]`).Length() != 1 || doc.Find(".btn").Length() != 1 {
+		t.Error("it has registered, and the page does not say so, or leads on more than once")
+	}
+	if got := text1(doc, "#node-arrival-state"); got != "Reachable" {
+		t.Errorf("beside the title stands %q of a node that has come", got)
 	}
 	s.login("guest", false, "CloudNode")
 	w.nodes = nil

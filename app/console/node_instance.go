@@ -133,7 +133,7 @@ func (p *pages) nodeArrival(c *gin.Context) error {
 	}
 	state := judgeBy(oneNode(node), p.Registry.View(), p.orders())[0]
 	return web.Render(c, views.Arrival(views.NodeArrival{
-		Name: node.Name, Instances: switcher(state), Refused: refusalViews(state.refused),
+		Name: node.Name, State: state.kind, Instances: switcher(state), Refused: refusalViews(state.refused),
 	}), views.ArrivalFragment)
 }
 

@@ -176,6 +176,9 @@ func TestSettingsDeletionNeedsTheName(t *testing.T) { // U22
 	if got := text1(parse(t, body), "#e-confirm"); got == "" || len(s.nodes) != 8 {
 		t.Errorf("message %q, %d nodes left", got, len(s.nodes))
 	}
+	if doc := parse(t, body); doc.Find("[data-testid=form-error]").Length() > 0 || doc.Find("#f-confirm[autofocus]").Length() != 1 {
+		t.Error("the form of the profile says it too, or the page does not open at the field")
+	}
 	s.post("/console/nodes/ledger/delete", url.Values{"confirm": {"ledger"}}).must(t, 303)
 	if len(s.nodes) != 7 {
 		t.Errorf("%d nodes left, want 7", len(s.nodes))

@@ -28,7 +28,10 @@
     t.append(icon(state === "up" ? "ok" : "info"), span, close);
     document.getElementById("toasts").append(t);
     fade(t);
+    fewToasts();
   };
+  // Of many toasts the newest three stay, the newest last.
+  const fewToasts = () => { const all = $$("#toasts > .toast"); for (const t of all.slice(0, Math.max(0, all.length - 3))) t.remove(); };
   const fade = (t) => {
     let left = 6;
     const timer = setInterval(() => { if (!t.isConnected) clearInterval(timer); else if (!t.matches(":hover, :focus-within") && --left <= 0) { clearInterval(timer); t.remove(); } }, 1000);
@@ -236,6 +239,7 @@
     for (const d of $$("details[data-keep]", part)) { const v = stored("ec-open:" + d.dataset.keep); if (v) d.open = v === "1"; }
     for (const i of $$("[data-match]", part)) matchName(i);
     for (const t of $$("[data-toast]", part)) fade(t);
+    fewToasts();
     const lang = stored("ec-snippet");
     for (const r of $$("[data-keep=snippet]", part)) if (r.value === lang) r.checked = true;
   };
@@ -243,6 +247,8 @@
   document.addEventListener("change", (e) => { if (e.target.dataset?.keep === "snippet") store("ec-snippet", e.target.value); });
   dress(document);
   $(".side [aria-current]")?.scrollIntoView({ block: "nearest" });
+  // On a phone the tab that is shown may lie beyond the edge of the row.
+  { const on = $(".tabs > [aria-current]"); if (on) on.parentElement.scrollLeft = on.offsetLeft + on.offsetWidth + 24 - on.parentElement.clientWidth - on.parentElement.offsetLeft; }
   restoreText();
   if ($("#drawer > .drawer")) openDrawer();
   const here = new URL(location.href);
