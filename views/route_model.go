@@ -193,7 +193,9 @@ func RouteHeadline(ctx context.Context, t RouteTrace) string {
 }
 
 // nobodyTook reports whether the request was allowed, and the node had no instance at all for it.
-func (t RouteTrace) nobodyTook() bool { return t.Allowed && !t.Own && t.Failed && t.Total == 0 && t.Node != "" }
+func (t RouteTrace) nobodyTook() bool {
+	return t.Allowed && !t.Own && t.Failed && t.Total == 0 && t.Node != ""
+}
 
 // told is what the server said to the caller, in the viewer's language where it is one of the sentences that traces are full
 // of. A trace keeps the finished sentence, so those with parts are made again from what the trace knows.
