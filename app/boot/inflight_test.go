@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,12 +122,22 @@ func TestInFlightHearsNonsense(t *testing.T) {
 	}
 }
 
+// lateDrains are drains that begin while others look.
+type lateDrains struct{ now atomic.Pointer[someDrains] }
+
+func (d *lateDrains) Draining(node, instance string) (fleet.Drain, bool) {
+	if all := d.now.Load(); all != nil {
+		return all.Draining(node, instance)
+	}
+	return fleet.Drain{}, false
+}
+
 // TestAReplicaThatJustCame: the others see a new replica only with its first sign of life and theirs; what it has open by then
 // counts, and nothing is safe to stop before it has told (D12).
 func TestAReplicaThatJustCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bus, view := cluster.NewSolo("bus"), tableOf("http://a")
-		drains := someDrains{}
+		drains := &lateDrains{}
 		one := &loads{open: openAt{}, drains: drains, view: func() *registry.View { return view }, member: oneOf{"r1", []string{"r1"}}, bus: bus, now: time.Now}
 		two := &loads{
 			open: openAt{"http://a": {Count: 1, Oldest: time.Now()}}, drains: drains, view: func() *registry.View { return view },
@@ -141,7 +152,7 @@ func TestAReplicaThatJustCame(t *testing.T) {
 		}
 		go func() { done <- two.Run(ctx) }()
 		synctest.Wait()
-		drains["http://a"] = fleet.Drain{Reason: "update"}
+		drains.now.Store(&someDrains{"http://a": {Reason: "update"}})
 		if got := one.InFlight("crm", []string{"http://a"}); got.Known {
 			t.Errorf("the new one is there, and has not told: %+v, want it unknown", got)
 		}
