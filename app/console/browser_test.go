@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,7 +111,18 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b *tab) size(width, height int64) { b.t.Helper(); b.do(chromedp.EmulateViewport(width, height)) }
 func (b *tab) open(path string)         { b.t.Helper(); b.do(chromedp.Navigate(b.url + path)) }
 func (b *tab) click(css string)         { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS(css))) }
-func (b *tab) keys(css, text string)    { b.t.Helper(); b.do(chromedp.SendKeys(chromedp.CSS(css), text)) }
+
+// keys types into a field. The field is found in the page: chromedp.SendKeys reads attributes while its own loop writes them.
+func (b *tab) keys(css, text string) {
+	b.t.Helper()
+	b.until("a field "+css, focusing(css))
+	b.do(chromedp.KeyEvent(text))
+}
+
+// focusing is an expression that is true once the element has the focus.
+func focusing(css string) string {
+	return `(() => { const e = document.querySelector(` + strconv.Quote(css) + `); if (!e || e.disabled || !e.checkVisibility()) return false; e.focus(); return document.activeElement === e })()`
+}
 
 func (b *tab) eval(js string) any {
 	b.t.Helper()

@@ -90,7 +90,8 @@ func TestDrawerInABrowser(t *testing.T) {
 	b.until("the drawer", `document.querySelector("#drawer > .drawer #f-name") && document.querySelector("#frame").inert`)
 
 	// Text that was typed is not lost by leaving.
-	b.do(chromedp.SendKeys(chromedp.CSS("#f-name"), "New "))
+	b.until("a field #f-name", focusing("#f-name"))
+	b.do(chromedp.KeyEvent("New "))
 	b.eval(`window.asked = 0; window.confirm = () => { window.asked++; return false; }; 0`)
 	b.do(chromedp.KeyEvent("\x1b"))
 	b.click("#drawer [data-do=close-drawer][aria-label]")
@@ -101,7 +102,8 @@ func TestDrawerInABrowser(t *testing.T) {
 	// A reference is chosen by typing; Enter takes the choice and does not send the form.
 	b.click("#f-region")
 	b.until("the choices", `document.querySelectorAll("#f-region-list input[type=radio]").length === 6`)
-	b.do(chromedp.SendKeys(chromedp.CSS("#f-region"), "germ"))
+	b.until("a field #f-region", focusing("#f-region"))
+	b.do(chromedp.KeyEvent("germ"))
 	b.until("the search", `[...document.querySelectorAll("#f-region-list label")].some((l) => l.querySelector("mark")?.textContent === "Germ") && document.querySelectorAll("#f-region-list label").length === 4`)
 	b.eval(`document.querySelector("#f-region-list input[data-label=Germany]").closest("label").click(); 0`)
 	if got := b.eval(`new FormData(document.querySelector("#record-form")).get("f.region")`); got != "2\tGermany" {
