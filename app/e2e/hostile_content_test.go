@@ -256,6 +256,9 @@ var (
 	addresses         = []string{"href", "src", "action", "formaction", "xlink:href", "poster", "data", "data-src", "hx-get", "hx-post", "hx-put", "hx-delete", "hx-patch", "ping", "cite", "background"}
 )
 
+// ownBadge is the one picture that the console shows: the badge of a node, from this server.
+var ownBadge = regexp.MustCompile(`^<img src="/badge/[A-Za-z0-9_-]+\.svg\?token=[A-Za-z0-9_-]+&amp;lang=en" height="20" alt="[^"<>]*"/>$`)
+
 // inert fails if an answer holds anything that a browser would do something with, beside what the console itself put there.
 func (a *arena) inert(target string, g got) {
 	a.t.Helper()
@@ -274,6 +277,9 @@ func (a *arena) inert(target string, g got) {
 	}
 	page.Find(forbiddenElements).Each(func(_ int, e *goquery.Selection) {
 		html, _ := goquery.OuterHtml(e)
+		if ownBadge.MatchString(html) {
+			return
+		}
 		a.t.Errorf("%.200s holds %.300s", target, html)
 	})
 	page.Find("textarea, option").Remove() // what is typed there goes back to the node as it came

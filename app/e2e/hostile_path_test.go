@@ -155,7 +155,8 @@ func samePathInOtherWords(t *testing.T, a *arena) {
 					}
 					g := a.fire(s)
 					ok := want
-					if b.name == "an encoded letter" { // the router compares paths as they are sent
+					// the router compares paths as they are sent; a dot of the node's is none of the route's
+					if b.name == "an encoded letter" || b.name == "an encoded dot" && strings.Contains(e.pattern, ".") {
 						ok = append(slices.Clone(want), http.StatusNotFound, http.StatusMethodNotAllowed)
 					}
 					a.refused(s, g, ok...)
