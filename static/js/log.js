@@ -424,6 +424,7 @@
   });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) for (const p of panels.values()) later(p, 0); });
   document.addEventListener("htmx:afterSettle", adopt);
-  new MutationObserver(adopt).observe(document.getElementById("drawer"), { childList: true });
+  const drawer = document.getElementById("drawer"); // missing where the page was left before it was whole
+  if (drawer) new MutationObserver(adopt).observe(drawer, { childList: true });
   adopt();
 })();
