@@ -126,10 +126,10 @@ const proseOfThePage = `(() => {
 
 // english returns the words of a Chinese page that look untranslated. Names are in Latin letters in any language.
 func english(text string) []string {
-	known := strings.Fields(`erupt cloud english json utc info warn error go
-		crm clerk li shop of a name that is rather long for phone customer customers relations and everything belongs to them stream
+	known := strings.Fields(`erupt cloud english json csv utc debug info warn error go
+		crm clerk viewer li shop of a name that is rather long for phone customer customers relations and everything belongs to them stream
 		balance contract node with names may be which sixty four token url id crmcustomer sidecar nodeagent nobody
-		http client mozilla linux x applewebkit khtml like gecko headlesschrome safari ms`)
+		http get client mozilla linux x applewebkit khtml like gecko headlesschrome chrome safari ms`)
 	var left []string
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) {
 		low := strings.ToLower(word)
