@@ -74,6 +74,7 @@ func hourNode(t *testing.T, b *tab, s *server) string {
 
 func hourRecord(b *tab) {
 	b.open("/console/nodes/crm/pages")
+	b.shows("[data-testid=page-table][data-checked=true]") // the node has said which of its pages it has
 	b.click(`a[href$="/console/pages/crm.Customer"]`)
 	b.says("[data-testid=page-count]", "30")
 	b.click("[data-testid=page-new]")

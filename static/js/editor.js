@@ -76,12 +76,14 @@
   const drafting = (t) => {
     const path = t.form.getAttribute("action").replace(/\/review$/, ""), rev = t.form.elements.revision, discard = $("[data-discard]", t.form);
     const published = t.defaultValue, back = draftOf(path);
-    const plain = location.pathname === path && !location.search && !document.getElementById("config-problem"); // neither refused nor an older revision
-    const note = () => { const d = same(t.value, published) && plain ? null : { text: t.value, rev: rev.value }; keep(path, d); discard.hidden = !d; };
+    const joined = t.form.id !== "config-editor"; // after a conflict: the text and its revision are the server's, and so is the address
+    const plain = !joined && location.pathname === path && !location.search && !document.getElementById("config-problem"); // neither refused nor an older revision
+    const note = () => { const d = same(t.value, published) && plain ? null : { text: t.value, rev: rev.value }; keep(path, d); discard.hidden = !d && !joined; };
     t.addEventListener("input", note);
     if (plain && back && same(back.text, published)) keep(path, null); // it was published
     else if (plain && back && t.value === published) { t.value = back.text; rev.value = back.rev; t.dispatchEvent(new Event("input", { bubbles: true })); }
-    discard.hidden = !draftOf(path);
+    if (joined) t.form.addEventListener("submit", note); // what goes on is the joined text, not the draft that met the conflict
+    else discard.hidden = !draftOf(path);
   };
   document.addEventListener("click", (e) => {
     const a = e.target.closest("a[href]");
