@@ -58,11 +58,18 @@ func (p *pages) lockUser(c *gin.Context) error {
 }
 
 // resetPassword handles POST /console/users/:account/password: the account gets a password that is shown once and has to be
-// changed at the next login.
+// changed at the next login. There is nothing else to fill in, so the form has to say that it was meant: a request that lost
+// its body would lock somebody out.
 func (p *pages) resetPassword(c *gin.Context) error {
 	account := web.Param(c, "account")
+	if c.PostForm("confirm") != "1" {
+		return fault.New(fault.Invalid, "the form is not complete").Field("confirm", "is missing")
+	}
 	if account == viewer(c).Account {
 		return fault.New(fault.Conflict, "change your own password on the page of your account")
+	}
+	if c.PostForm("confirm") != "1" {
+		return fault.New(fault.Invalid, "say confirm=1 to give %q another password", account)
 	}
 	secret := access.NewPassword()
 	_, err := p.Users.Update(c.Request.Context(), account, access.UserPatch{Password: &secret, By: actor(c)})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,8 +18,9 @@ import (
 // streamer is an instance on a real port that streams until it is told to end.
 type streamer struct {
 	*testbed.FakeNode
-	id  string
-	end chan struct{} // a receive ends one stream
+	token string // of its node
+	id    string
+	end   chan struct{} // a receive ends one stream
 }
 
 // streamers registers instances of a node.
@@ -27,7 +29,7 @@ func (s *server) streamers(t testing.TB, node string, n int) []*streamer {
 	token := s.node(node)
 	all := make([]*streamer, n)
 	for i := range all {
-		f := &streamer{FakeNode: testbed.NewFakeNode(t, node), id: fmt.Sprintf("i%d", i+1), end: make(chan struct{})}
+		f := &streamer{FakeNode: testbed.NewFakeNode(t, node), id: fmt.Sprintf("i%d", i+1), token: token, end: make(chan struct{})}
 		f.Handle("/erupt-api/data/", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, "data: begun\n\n")
@@ -218,6 +220,11 @@ func TestDrainExitCodes(t *testing.T) {
 	}
 	p = waits()
 	s.must(http.MethodDelete, "/api/v1/nodes/orders/instances/"+busy.id, nil, http.StatusNoContent, nil)
+	s.register("orders", busy.token, busy.id, busy.URL()) // an instance that an admin removed may come back, so it has not left yet
+	goodbye := url.Values{"nodeName": {"orders"}, "accessToken": {busy.token}, "instanceId": {busy.id}, "nodeAddress": {busy.URL()}}
+	if resp, body := s.call(http.MethodPost, "/erupt-cloud-api/remove-instance-node", strings.NewReader(goodbye.Encode()), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}); resp.StatusCode != http.StatusOK {
+		t.Fatalf("goodbye: %d %s", resp.StatusCode, body)
+	}
 	if code := p.wait(20 * time.Second); code != 0 || !strings.Contains(p.output(), "left: "+busy.id) {
 		t.Errorf("it left meanwhile: exit code %d, want 0\n%s", code, p.output())
 	}

@@ -95,7 +95,7 @@ var forms = map[string]string{
 	"/console/me":                           "name=x",
 	"/console/me/logout-one":                "session=00000000000000000000000000000000",
 	"/console/menus/:menu/move":             "to=up",
-	"/console/users/:account/password":      "password=plain-horse-78",
+	"/console/users/:account/password":      "confirm=1",
 	"/console/users/:account/lock":          "lock=1",
 	"/console/me/password":                  "old=plain-horse-77&new=plain-horse-78&again=plain-horse-78",
 	"/console/pages/:page/record":           "base=%7B%7D&f.name=x&do=save",
