@@ -97,9 +97,17 @@ func start(t testing.TB, env []string, program string, args ...string) *process 
 		t.Fatalf("start %s: %v", program, err)
 	}
 	w.Close()
-	go p.read(r)
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		p.read(r)
+	}()
 	go func() {
 		p.err = p.cmd.Wait()
+		select {
+		case <-said: // its last lines are in output
+		case <-time.After(time.Second): // a child of it has the pipe still
+		}
 		close(p.exited)
 	}()
 	t.Cleanup(func() {
