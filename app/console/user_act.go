@@ -62,9 +62,6 @@ func (p *pages) lockUser(c *gin.Context) error {
 // its body would lock somebody out.
 func (p *pages) resetPassword(c *gin.Context) error {
 	account := web.Param(c, "account")
-	if c.PostForm("confirm") != "1" {
-		return fault.New(fault.Invalid, "the form is not complete").Field("confirm", "is missing")
-	}
 	if account == viewer(c).Account {
 		return fault.New(fault.Conflict, "change your own password on the page of your account")
 	}
