@@ -35,26 +35,41 @@ func (p *people) mayGrant(ctx context.Context, by Actor, menus []int64, as limit
 
 // mayBecome refuses by the accounts that hold more than he does: whose password he sets, he can be.
 func (p *people) mayBecome(ctx context.Context, by Actor, u User) error {
-	if by.Admin || u.Admin || by.Account == u.Account { // an admin is guarded elsewhere
-		return nil
+	more, err := p.holdsMore(ctx, u, by)
+	if err != nil || !more {
+		return err
+	}
+	return fault.New(fault.Forbidden, "you can only set the password of an account that holds no more than you do").
+		Field("password", "%s holds more than you do", u.Account)
+}
+
+// mayBar keeps by from letting accounts in or shutting them out that hold more than he does.
+func (p *people) mayBar(ctx context.Context, by Actor, u User) error {
+	more, err := p.holdsMore(ctx, u, by)
+	if err != nil || !more {
+		return err
+	}
+	return fault.New(fault.Forbidden, "%s holds more than you do; only somebody who holds as much can enable, limit or delete that account, or take roles from it", u.Account)
+}
+
+// holdsMore reports whether u holds anything that by does not. Of administrators it says no: they are guarded elsewhere.
+func (p *people) holdsMore(ctx context.Context, u User, by Actor) (bool, error) {
+	if by.Admin || u.Admin || by.Account == u.Account {
+		return false, nil
 	}
 	own, up, err := p.holdings(ctx, by)
 	if err != nil {
-		return err
+		return false, err
 	}
 	theirs, err := p.held(ctx, u.ID, u.Admin)
 	if err != nil {
-		return err
+		return false, err
 	}
-	for _, t := range theirs {
-		if !slices.ContainsFunc(own, func(o grant) bool {
+	return slices.ContainsFunc(theirs, func(t grant) bool {
+		return !slices.ContainsFunc(own, func(o grant) bool {
 			return o.ID == t.ID && o.looks.covers(t.looks, up) && o.writes.covers(t.writes, up)
-		}) {
-			return fault.New(fault.Forbidden, "you can only set the password of an account that holds no more than you do").
-				Field("password", "%s holds more than you do", u.Account)
-		}
-	}
-	return nil
+		})
+	}), nil
 }
 
 // holdings are what somebody who asks for a change holds, and the tree of groups to compare it in.

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"eruptcloud/app/database"
@@ -13,7 +14,8 @@ import (
 )
 
 // Update changes an account. Its live sessions follow at once; those of a disabled one end, and a new password ends all but
-// the one that KeepSession names. fault.Conflict if no enabled admin would be left, fault.Forbidden as for Create.
+// the one that KeepSession names. fault.Conflict if no enabled admin would be left, fault.Forbidden as for Create, and for a change
+// of who may work on an account that holds more than By does.
 func (u *Users) Update(ctx context.Context, account string, p UserPatch) (User, error) {
 	if err := checkPatch(p); err != nil {
 		return User{}, err
@@ -29,6 +31,11 @@ func (u *Users) Update(ctx context.Context, account string, p UserPatch) (User, 
 	}
 	if p.Roles != nil {
 		if err := u.mayGrantRoles(ctx, p.By, *p.Roles, before.RoleCodes); err != nil {
+			return User{}, err
+		}
+	}
+	if p.bars(before) {
+		if err := u.changes.people.mayBar(ctx, p.By, before); err != nil {
 			return User{}, err
 		}
 	}
@@ -60,6 +67,14 @@ func (u *Users) Update(ctx context.Context, account string, p UserPatch) (User, 
 		return User{}, err
 	}
 	return u.after(ctx, account, p.Password != nil)
+}
+
+// bars reports whether the patch decides on who may work: it lets u in, shuts it out, or takes a role away. Forms send every
+// field, so only what differs counts.
+func (p UserPatch) bars(u User) bool {
+	taken := p.Roles != nil && slices.ContainsFunc(u.RoleCodes, func(code string) bool { return !slices.Contains(*p.Roles, code) })
+	return taken || p.Enabled != nil && *p.Enabled != u.Enabled || p.ExpiresAt != nil && !p.ExpiresAt.Equal(u.ExpiresAt) ||
+		p.AllowedIPs != nil && *p.AllowedIPs != u.AllowedIPs
 }
 
 // after lets sessions follow a change, and returns the user as he is now.
@@ -176,9 +191,16 @@ func (u *Users) othersLead(ctx context.Context, tx *ent.Tx, row *ent.User) error
 }
 
 // Delete removes an account and ends its sessions. fault.Conflict for the last enabled admin, or if other tables still
-// refer to it; fault.Forbidden if By is no admin and the account is one.
+// refer to it; fault.Forbidden if by is no admin and the account is one, or holds more than he does.
 func (u *Users) Delete(ctx context.Context, account string, by Actor) error {
-	err := u.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	before, err := u.ByAccount(ctx, account)
+	if err != nil {
+		return err
+	}
+	if err := u.changes.people.mayBar(ctx, by, before); err != nil {
+		return err
+	}
+	err = u.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err := u.locked(ctx, tx, account)
 		if err != nil {
 			return err

@@ -285,6 +285,40 @@ func TestOnlyWhoHoldsAsMuchSetsAPassword(t *testing.T) { // whose password he se
 	})
 }
 
+func TestOnlyWhoHoldsAsMuchShutsOut(t *testing.T) { // S59: nobody bars those above him
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.menu(t, access.TypeTable, "shop.Customer")
+		w.menu(t, access.TypeTable, "shop.Secret")
+		w.role(t, "helpers", "shop.Customer")
+		w.role(t, "bosses", "shop.Customer", "shop.Secret")
+		w.user(t, "helper", withRoles("helpers"))
+		helper := access.Actor{Account: "helper"}
+		off, past, nowhere, name := false, w.time().Add(-time.Hour), "10.9.9.9", "another name"
+		for what, p := range map[string]access.UserPatch{
+			"disable": {Enabled: &off}, "expire": {ExpiresAt: &past}, "limit": {AllowedIPs: &nowhere}, "strip": {Roles: &[]string{}},
+		} {
+			p.By = helper
+			boss, peer := "boss-"+what, "peer-"+what
+			w.user(t, boss, withRoles("bosses"))
+			w.user(t, peer, withRoles("helpers"))
+			_, err := w.Users.Update(t.Context(), boss, p)
+			wants(t, what+" somebody who holds more", err, fault.Forbidden)
+			if _, err := w.Users.Update(t.Context(), peer, p); err != nil {
+				t.Errorf("%s somebody who holds as much: %v", what, err)
+			}
+		}
+		boss := w.user(t, "boss", withRoles("bosses"))
+		same := access.UserPatch{Name: &name, Enabled: &boss.Enabled, ExpiresAt: &boss.ExpiresAt, AllowedIPs: &boss.AllowedIPs, Roles: &boss.RoleCodes, By: helper}
+		if _, err := w.Users.Update(t.Context(), "boss", same); err != nil {
+			t.Errorf("a form that changes the name alone: %v", err)
+		}
+		wants(t, "delete somebody who holds more", w.Users.Delete(t.Context(), "boss", helper), fault.Forbidden)
+		if err := w.Users.Delete(t.Context(), "boss", access.System); err != nil {
+			t.Errorf("an administrator deletes him: %v", err)
+		}
+	})
+}
+
 func TestExpiryAndAllowList(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
