@@ -33,6 +33,7 @@ type beater struct {
 	address string
 	status  int
 	answer  string
+	beats   int // answered or not
 	stop    func()
 }
 
@@ -78,6 +79,7 @@ func (b *beater) beat() (int, string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.status, b.answer = status, answer
+	b.beats++
 	return status, answer
 }
 
@@ -145,13 +147,25 @@ func TestTheDeadLeaveOnce(t *testing.T) {
 	if strings.Contains(page(), b.URL()) {
 		t.Error("the page shows it when the instances show nothing")
 	}
-	time.Sleep(5 * time.Second) // two more patrols
+	others := s.node("others")
+	for range 2 { // another one that dies is found by another patrol, which looked at this node as well
+		other := s.beater(t, "others", others, "o")
+		eventually(t, quickly, func() bool { return len(s.instances("others")) == 1 }, func() string { return "the other one does not come" })
+		other.kill()
+		eventually(t, quickly, func() bool { return len(s.instances("others")) == 0 }, func() string { return "the other one is still there" })
+	}
 	eventually(t, quickly, func() bool { return len(s.events("node=orders")) >= 3 }, func() string { return kindsOf(s.events("node=orders")) })
 	if got := kindsOf(s.events("node=orders")); got != "created registered unreached" && got != "created registered expired" {
 		t.Errorf("history %q, want that it came and left", got)
 	}
-	if n := strings.Count(s.notable(), "does not answer and is removed") + strings.Count(s.notable(), "lease ended"); n != 1 {
-		t.Errorf("%d lines of the log about it, want one", n)
+	told := 0
+	for line := range strings.Lines(s.notable()) {
+		if strings.Contains(line, "node=orders") && (strings.Contains(line, "does not answer and is removed") || strings.Contains(line, "lease ended")) {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d lines of the log about it, want one", told)
 	}
 }
 
@@ -197,12 +211,18 @@ func TestOneAddressOneInstance(t *testing.T) {
 		defer older.mu.Unlock()
 		return older.status == http.StatusConflict && strings.Contains(older.answer, "in use by instance newer")
 	}, func() string { return fmt.Sprintf("the older one is answered %d %s", older.status, older.answer) })
-	for range 20 {
+	beats := func(b *beater) int {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.beats
+	}
+	first, second := beats(older), beats(newer)
+	eventually(t, quickly, func() bool {
 		if got := s.instances("orders"); len(got) != 1 || got[0].InstanceID != "newer" || got[0].Location != older.URL() {
 			t.Fatalf("instances %+v, want the newer one at its new address, and never by turns", got)
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return beats(older) >= first+2 && beats(newer) >= second+2
+	}, func() string { return "one of them beats no more" })
 	eventually(t, quickly, func() bool { return len(s.events("kind=conflict&instance=older")) == 1 }, func() string { return kindsOf(s.events("")) })
 	if moved := s.events("kind=changed&instance=newer"); len(moved) != 1 || moved[0].Location != older.URL() {
 		t.Errorf("history of the move: %+v", moved)
