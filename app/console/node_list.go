@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -53,16 +50,6 @@ func (p *pages) mountNodes(root *gin.RouterGroup) {
 	p.mountConfig(root, "/nodes/:node/config", access.CodeNodes, edit, p.nodeConfig)
 }
 
-// Cookies that remember how a viewer likes the list.
-const (
-	sizeCookie  = "ec_size"
-	orderCookie = "ec_order"
-	viewCookie  = "ec_view"
-	shutCookie  = "ec_shut" // codes of collapsed groups
-	defaultSize = 50
-	maxShut     = 40 // groups that stay collapsed; more would not fit into a cookie
-)
-
 // listNodes handles GET /console/nodes.
 func (p *pages) listNodes(c *gin.Context) error {
 	ctx := c.Request.Context()
@@ -95,79 +82,6 @@ type look struct {
 	size        int
 	flat, cards bool
 	shut        []string // codes of collapsed groups, "-" for nodes without one
-}
-
-// listLook settles the layout: what the address asks for, which is then remembered, or what was remembered. Nobody having
-// chosen, a fleet that does not fit on one page shows its worst nodes first, whatever their group (U10).
-func listLook(c *gin.Context, q *views.NodeQuery, nodes int) look {
-	l := look{size: pageSize(c, &q.Size), shut: shutGroups(c)}
-	switch order := cmp.Or(q.Order, remembered(c, orderCookie)); order {
-	case views.OrderWorst, views.OrderGroup:
-		l.flat = order == views.OrderWorst
-	default:
-		l.flat = nodes > l.size
-	}
-	if q.Order != "" {
-		remember(c, orderCookie, q.Order)
-	}
-	view := c.Query("view")
-	if view == "cards" || view == "table" {
-		remember(c, viewCookie, view)
-	} else {
-		view = remembered(c, viewCookie)
-	}
-	l.cards = view == "cards"
-	return l
-}
-
-// shutGroups are the collapsed groups, after the address collapsed or opened one.
-func shutGroups(c *gin.Context) []string {
-	shut := slices.DeleteFunc(strings.Split(remembered(c, shutCookie), "."), func(s string) bool { return s == "" })
-	before := len(shut)
-	open := c.Query("open")
-	shut = slices.DeleteFunc(shut, func(s string) bool { return s == open })
-	if code := c.Query("fold"); code != "" && foldable(code) && !slices.Contains(shut, code) {
-		shut = append(shut, code)
-		shut = shut[max(0, len(shut)-maxShut):]
-		before = -1
-	}
-	if len(shut) != before {
-		remember(c, shutCookie, strings.Join(shut, "."))
-	}
-	return shut
-}
-
-// foldable reports whether a code fits into the cookie; those of adopted databases may hold anything.
-func foldable(code string) bool {
-	return len(code) <= 64 && strings.Trim(code, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
-}
-
-// remember keeps a choice of the viewer in his browser.
-func remember(c *gin.Context, name, value string) {
-	http.SetCookie(c.Writer, &http.Cookie{
-		Name: name, Value: value, Path: cookiePath(c), MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode, HttpOnly: true,
-	})
-}
-
-func remembered(c *gin.Context, name string) string {
-	v, err := c.Cookie(name)
-	if err != nil {
-		return ""
-	}
-	return v
-}
-
-// pageSize settles how many rows a page has: what the address asks for, which is then remembered, or what was remembered.
-func pageSize(c *gin.Context, asked *int) int {
-	if slices.Contains(views.PageSizes, *asked) {
-		remember(c, sizeCookie, strconv.Itoa(*asked))
-		return *asked
-	}
-	*asked = 0
-	if n, err := strconv.Atoi(remembered(c, sizeCookie)); err == nil && slices.Contains(views.PageSizes, n) {
-		return n
-	}
-	return defaultSize
 }
 
 // addRights says of each row what a viewer may do with it whose rights end at some groups.
@@ -305,93 +219,6 @@ func fleetOf(states []nodeState) views.Fleet {
 		f.First = first.node.Name
 	}
 	return f
-}
-
-// boolRank puts true first.
-func boolRank(b bool) int {
-	if b {
-		return 0
-	}
-	return 1
-}
-
-func orNone(group string) string {
-	if group == "" {
-		return "-"
-	}
-	return group
-}
-
-// groupCounts counts the states in each group.
-func groupCounts(states []nodeState) map[string]map[views.StateKind]int {
-	out := map[string]map[views.StateKind]int{}
-	for _, s := range states {
-		g := out[s.node.Group]
-		if g == nil {
-			g = map[views.StateKind]int{}
-			out[s.node.Group] = g
-		}
-		g[s.kind]++
-	}
-	return out
-}
-
-// sortNodes puts the worst first: groups by their worst node, nodes within them; flat ignores groups. Nodes without a
-// group come last among equals.
-func sortNodes(states []nodeState, counts map[string]map[views.StateKind]int, tree *groupTree, flat bool) {
-	worst := map[string]int{}
-	for g, c := range counts {
-		worst[g] = worstOf(c).Rank()
-	}
-	slices.SortFunc(states, func(a, b nodeState) int {
-		own := cmp.Or(cmp.Compare(a.kind.Rank(), b.kind.Rank()), cmp.Compare(missing(b), missing(a)), cmp.Compare(len(b.refused), len(a.refused)),
-			cmp.Compare(a.node.Name, b.node.Name))
-		if flat || a.node.Group == b.node.Group {
-			return own
-		}
-		return cmp.Or(cmp.Compare(worst[a.node.Group], worst[b.node.Group]),
-			cmp.Compare(tree.place(a.node.Group), tree.place(b.node.Group)), cmp.Compare(a.node.Group, b.node.Group), own)
-	})
-}
-
-// missing is the number of instances that are not in routing.
-func missing(s nodeState) int { return len(s.instances) - s.up }
-
-// worstOf is the state that decides a group's place; nodes that nobody expects to run do not move it up.
-func worstOf(c map[views.StateKind]int) views.StateKind {
-	worst := views.StateUp
-	for k, n := range c {
-		if n > 0 && !k.Dim() && k.Rank() < worst.Rank() {
-			worst = k
-		}
-	}
-	return worst
-}
-
-// grouped cuts one page out of sorted nodes, group by group. Only the nodes of open groups take places; the heading of a
-// collapsed one stands where its nodes would begin.
-func grouped(found []nodeState, counts map[string]map[views.StateKind]int, tree *groupTree, shut []string, page views.Pager) []views.NodeGroup {
-	var out []views.NodeGroup
-	from, to, last := page.From()-1, page.To(), page.Page == page.Pages
-	before := 0 // open rows before this group
-	for start := 0; start < len(found); {
-		code := found[start].node.Group
-		own := found[start : start+sum(counts[code])]
-		start += len(own)
-		g := views.NodeGroup{Code: code, Name: tree.name(code), Count: counts[code], Nodes: len(own), Shut: slices.Contains(shut, orNone(code))}
-		if g.Shut {
-			if before >= from && (before < to || last) {
-				out = append(out, g)
-			}
-			continue
-		}
-		lo, hi := max(from-before, 0), min(to-before, len(own))
-		if before += len(own); lo < hi {
-			g.Rows = rowsOf(own[lo:hi], tree)
-			out = append(out, g)
-		}
-	}
-	return out
 }
 
 // addBeats asks for the heartbeats of the rows that are shown, in one go.

@@ -89,6 +89,19 @@ func (b *beater) kill() {
 	b.Behave(testbed.Refuses)
 }
 
+// patrols waits until the survival check has gone round n times: each finds the death of an instance that another node has for
+// that, and looks at all nodes.
+func (s *server) patrols(t testing.TB, n int) {
+	t.Helper()
+	token := s.node("others")
+	for range n {
+		other := s.beater(t, "others", token, "o")
+		s.awaitInstances("others", 1, quickly)
+		other.kill()
+		s.awaitInstances("others", 0, quickly)
+	}
+}
+
 type happening struct{ Kind, NodeName, InstanceID, Location, Reason, Account string }
 
 func (s *server) events(query string) []happening {
@@ -147,13 +160,7 @@ func TestTheDeadLeaveOnce(t *testing.T) {
 	if strings.Contains(page(), b.URL()) {
 		t.Error("the page shows it when the instances show nothing")
 	}
-	others := s.node("others")
-	for range 2 { // another one that dies is found by another patrol, which looked at this node as well
-		other := s.beater(t, "others", others, "o")
-		eventually(t, quickly, func() bool { return len(s.instances("others")) == 1 }, func() string { return "the other one does not come" })
-		other.kill()
-		eventually(t, quickly, func() bool { return len(s.instances("others")) == 0 }, func() string { return "the other one is still there" })
-	}
+	s.patrols(t, 2)
 	eventually(t, quickly, func() bool { return len(s.events("node=orders")) >= 3 }, func() string { return kindsOf(s.events("node=orders")) })
 	if got := kindsOf(s.events("node=orders")); got != "created registered unreached" && got != "created registered expired" {
 		t.Errorf("history %q, want that it came and left", got)
@@ -267,7 +274,7 @@ func TestHeldUntilLifted(t *testing.T) {
 		}
 	}
 	routed("at once")
-	time.Sleep(5 * time.Second) // two patrols
+	s.patrols(t, 2)
 	routed("after two patrols")
 	b.stop()
 	b.Behave(testbed.Refuses) // cut off
