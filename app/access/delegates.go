@@ -51,9 +51,9 @@ func (d *Delegates) Issue(sessionToken, node string) string {
 	return delegatePrefix + base64.RawURLEncoding.EncodeToString(d.seal.Seal(nonce, nonce, plain, nil))
 }
 
-// nodeMark stands for a node in its handles.
+// nodeMark stands for a node in its handles: its name, or a hash of one that is too long or holds what separates the parts.
 func nodeMark(node string) string {
-	if len(node) <= longestNamed {
+	if len(node) <= longestNamed && !strings.ContainsAny(node, "\x00"+hashMark) {
 		return node
 	}
 	sum := sha256.Sum256([]byte(strings.ToLower(node)))
@@ -75,8 +75,8 @@ func (d *Delegates) Open(handle, node string) (sessionToken string, err error) {
 	return token, nil
 }
 
-// Read returns the session token in a handle and the name of the node that it was made for, empty if that is too long to be
-// in it. fault.Unauthenticated if the handle was not made here.
+// Read returns the session token in a handle, and the name of the node that it was made for; empty if the handle holds a hash in
+// its place. fault.Unauthenticated if the handle was not made here.
 func (d *Delegates) Read(handle string) (sessionToken, node string, err error) {
 	mark, token, ok := d.unseal(handle)
 	if !ok {
