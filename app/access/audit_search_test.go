@@ -30,7 +30,7 @@ func (w *world) actions(t *testing.T, f access.AuditFilter) (met []string, pages
 	return met, pages
 }
 
-func TestAuditSearchGoesThroughAllWithoutGapOrRepetition(t *testing.T) { // K5: a place, not a number, is where a page begins
+func TestAuditSearchGoesThroughAllWithoutGapOrRepetition(t *testing.T) { // a place, not a number, is where a page begins
 	eachWorld(t, func(t *testing.T, w *world) {
 		var all []string
 		for i := range 60 {

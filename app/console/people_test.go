@@ -33,7 +33,7 @@ func crew() *world {
 	return w
 }
 
-func TestThingsCalledNewCanBeOpened(t *testing.T) { // K5
+func TestThingsCalledNewCanBeOpened(t *testing.T) {
 	s := newSite(t, crew())
 	for list, name := range map[string]string{"/console/users": "new", "/console/roles": "A role called new", "/console/menus": "A menu called new"} {
 		d := parse(t, s.get(list).must(t, 200))
@@ -59,7 +59,7 @@ func TestThingsCalledNewCanBeOpened(t *testing.T) { // K5
 	s.as("reader", http.MethodGet, "/console/users/new", nil).must(t, 403)
 }
 
-func TestUsersShowWhatTheyAre(t *testing.T) { // K5
+func TestUsersShowWhatTheyAre(t *testing.T) { // D21
 	s := newSite(t, crew())
 	d := parse(t, s.get("/console/users").must(t, 200))
 	for account, want := range map[string]string{"locked": "Locked", "over": "Expired", "admin": "Administrator", "lin\\.wei": "2 h ago"} {
@@ -173,7 +173,7 @@ func TestAPasswordOfSomebodyElseOpensNothing(t *testing.T) { // S89: reset, show
 	}
 }
 
-func TestSessionsEndOneByOne(t *testing.T) { // K5, U63
+func TestSessionsEndOneByOne(t *testing.T) { // U63
 	s := newSite(t, crew())
 	one := s.sessions["admin"]
 	d := parse(t, s.get("/console/me").must(t, 200))
@@ -193,7 +193,7 @@ func TestSessionsEndOneByOne(t *testing.T) { // K5, U63
 	s.post("/console/users/lin.wei/logout", url.Values{"session": {"gone"}}).must(t, 404)
 }
 
-func TestAuditIsSearchedByItsWords(t *testing.T) { // K5
+func TestAuditIsSearchedByItsWords(t *testing.T) { // D21
 	w := crew()
 	w.audit[0].Before, w.audit[0].Params = json.RawMessage(`{"name":"Old","sort":"1"}`), json.RawMessage(`{"name":"New","sort":"1"}`)
 	s := newSite(t, w)
@@ -308,7 +308,7 @@ func TestMenusMoveAmongThoseBesideThem(t *testing.T) {
 	s.post("/console/menus/new/move", url.Values{"to": {"sideways"}}).must(t, 400)
 }
 
-func TestLoginSaysWhatIsWrong(t *testing.T) { // K7, S89
+func TestLoginSaysWhatIsWrong(t *testing.T) { // S89
 	w := crew()
 	s := newSite(t, w)
 	a := s.as("", http.MethodPost, "/console/login", url.Values{"account": {"locked"}, "password": {"x"}})
