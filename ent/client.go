@@ -12,6 +12,8 @@ import (
 	"eruptcloud/ent/migrate"
 
 	"eruptcloud/ent/configrevision"
+	"eruptcloud/ent/dict"
+	"eruptcloud/ent/dictitem"
 	"eruptcloud/ent/group"
 	"eruptcloud/ent/groupextra"
 	"eruptcloud/ent/loginlog"
@@ -21,6 +23,7 @@ import (
 	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/openapi"
 	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
@@ -44,6 +47,10 @@ type Client struct {
 	Schema *migrate.Schema
 	// ConfigRevision is the client for interacting with the ConfigRevision builders.
 	ConfigRevision *ConfigRevisionClient
+	// Dict is the client for interacting with the Dict builders.
+	Dict *DictClient
+	// DictItem is the client for interacting with the DictItem builders.
+	DictItem *DictItemClient
 	// Group is the client for interacting with the Group builders.
 	Group *GroupClient
 	// GroupExtra is the client for interacting with the GroupExtra builders.
@@ -62,6 +69,8 @@ type Client struct {
 	NodeExtra *NodeExtraClient
 	// NodeHold is the client for interacting with the NodeHold builders.
 	NodeHold *NodeHoldClient
+	// OpenAPI is the client for interacting with the OpenAPI builders.
+	OpenAPI *OpenAPIClient
 	// OperateExtra is the client for interacting with the OperateExtra builders.
 	OperateExtra *OperateExtraClient
 	// OperateLog is the client for interacting with the OperateLog builders.
@@ -88,6 +97,8 @@ func NewClient(opts ...Option) *Client {
 func (c *Client) init() {
 	c.Schema = migrate.NewSchema(c.driver)
 	c.ConfigRevision = NewConfigRevisionClient(c.config)
+	c.Dict = NewDictClient(c.config)
+	c.DictItem = NewDictItemClient(c.config)
 	c.Group = NewGroupClient(c.config)
 	c.GroupExtra = NewGroupExtraClient(c.config)
 	c.LoginLog = NewLoginLogClient(c.config)
@@ -97,6 +108,7 @@ func (c *Client) init() {
 	c.NodeEvent = NewNodeEventClient(c.config)
 	c.NodeExtra = NewNodeExtraClient(c.config)
 	c.NodeHold = NewNodeHoldClient(c.config)
+	c.OpenAPI = NewOpenAPIClient(c.config)
 	c.OperateExtra = NewOperateExtraClient(c.config)
 	c.OperateLog = NewOperateLogClient(c.config)
 	c.Org = NewOrgClient(c.config)
@@ -197,6 +209,8 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		ctx:            ctx,
 		config:         cfg,
 		ConfigRevision: NewConfigRevisionClient(cfg),
+		Dict:           NewDictClient(cfg),
+		DictItem:       NewDictItemClient(cfg),
 		Group:          NewGroupClient(cfg),
 		GroupExtra:     NewGroupExtraClient(cfg),
 		LoginLog:       NewLoginLogClient(cfg),
@@ -206,6 +220,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		NodeEvent:      NewNodeEventClient(cfg),
 		NodeExtra:      NewNodeExtraClient(cfg),
 		NodeHold:       NewNodeHoldClient(cfg),
+		OpenAPI:        NewOpenAPIClient(cfg),
 		OperateExtra:   NewOperateExtraClient(cfg),
 		OperateLog:     NewOperateLogClient(cfg),
 		Org:            NewOrgClient(cfg),
@@ -233,6 +248,8 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		ctx:            ctx,
 		config:         cfg,
 		ConfigRevision: NewConfigRevisionClient(cfg),
+		Dict:           NewDictClient(cfg),
+		DictItem:       NewDictItemClient(cfg),
 		Group:          NewGroupClient(cfg),
 		GroupExtra:     NewGroupExtraClient(cfg),
 		LoginLog:       NewLoginLogClient(cfg),
@@ -242,6 +259,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		NodeEvent:      NewNodeEventClient(cfg),
 		NodeExtra:      NewNodeExtraClient(cfg),
 		NodeHold:       NewNodeHoldClient(cfg),
+		OpenAPI:        NewOpenAPIClient(cfg),
 		OperateExtra:   NewOperateExtraClient(cfg),
 		OperateLog:     NewOperateLogClient(cfg),
 		Org:            NewOrgClient(cfg),
@@ -278,9 +296,9 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.ConfigRevision, c.Group, c.GroupExtra, c.LoginLog, c.Menu, c.Node,
-		c.NodeDrain, c.NodeEvent, c.NodeExtra, c.NodeHold, c.OperateExtra,
-		c.OperateLog, c.Org, c.Post, c.Role, c.RoleExtra, c.User,
+		c.ConfigRevision, c.Dict, c.DictItem, c.Group, c.GroupExtra, c.LoginLog, c.Menu,
+		c.Node, c.NodeDrain, c.NodeEvent, c.NodeExtra, c.NodeHold, c.OpenAPI,
+		c.OperateExtra, c.OperateLog, c.Org, c.Post, c.Role, c.RoleExtra, c.User,
 	} {
 		n.Use(hooks...)
 	}
@@ -290,9 +308,9 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.ConfigRevision, c.Group, c.GroupExtra, c.LoginLog, c.Menu, c.Node,
-		c.NodeDrain, c.NodeEvent, c.NodeExtra, c.NodeHold, c.OperateExtra,
-		c.OperateLog, c.Org, c.Post, c.Role, c.RoleExtra, c.User,
+		c.ConfigRevision, c.Dict, c.DictItem, c.Group, c.GroupExtra, c.LoginLog, c.Menu,
+		c.Node, c.NodeDrain, c.NodeEvent, c.NodeExtra, c.NodeHold, c.OpenAPI,
+		c.OperateExtra, c.OperateLog, c.Org, c.Post, c.Role, c.RoleExtra, c.User,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -303,6 +321,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
 	case *ConfigRevisionMutation:
 		return c.ConfigRevision.mutate(ctx, m)
+	case *DictMutation:
+		return c.Dict.mutate(ctx, m)
+	case *DictItemMutation:
+		return c.DictItem.mutate(ctx, m)
 	case *GroupMutation:
 		return c.Group.mutate(ctx, m)
 	case *GroupExtraMutation:
@@ -321,6 +343,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.NodeExtra.mutate(ctx, m)
 	case *NodeHoldMutation:
 		return c.NodeHold.mutate(ctx, m)
+	case *OpenAPIMutation:
+		return c.OpenAPI.mutate(ctx, m)
 	case *OperateExtraMutation:
 		return c.OperateExtra.mutate(ctx, m)
 	case *OperateLogMutation:
@@ -470,6 +494,304 @@ func (c *ConfigRevisionClient) mutate(ctx context.Context, m *ConfigRevisionMuta
 		return (&ConfigRevisionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown ConfigRevision mutation op: %q", m.Op())
+	}
+}
+
+// DictClient is a client for the Dict schema.
+type DictClient struct {
+	config
+}
+
+// NewDictClient returns a client for the Dict from the given config.
+func NewDictClient(c config) *DictClient {
+	return &DictClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `dict.Hooks(f(g(h())))`.
+func (c *DictClient) Use(hooks ...Hook) {
+	c.hooks.Dict = append(c.hooks.Dict, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `dict.Intercept(f(g(h())))`.
+func (c *DictClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Dict = append(c.inters.Dict, interceptors...)
+}
+
+// Create returns a builder for creating a Dict entity.
+func (c *DictClient) Create() *DictCreate {
+	mutation := newDictMutation(c.config, OpCreate)
+	return &DictCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Dict entities.
+func (c *DictClient) CreateBulk(builders ...*DictCreate) *DictCreateBulk {
+	return &DictCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *DictClient) MapCreateBulk(slice any, setFunc func(*DictCreate, int)) *DictCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &DictCreateBulk{err: fmt.Errorf("calling to DictClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*DictCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &DictCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Dict.
+func (c *DictClient) Update() *DictUpdate {
+	mutation := newDictMutation(c.config, OpUpdate)
+	return &DictUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *DictClient) UpdateOne(_m *Dict) *DictUpdateOne {
+	mutation := newDictMutation(c.config, OpUpdateOne, withDict(_m))
+	return &DictUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *DictClient) UpdateOneID(id int64) *DictUpdateOne {
+	mutation := newDictMutation(c.config, OpUpdateOne, withDictID(id))
+	return &DictUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Dict.
+func (c *DictClient) Delete() *DictDelete {
+	mutation := newDictMutation(c.config, OpDelete)
+	return &DictDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *DictClient) DeleteOne(_m *Dict) *DictDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *DictClient) DeleteOneID(id int64) *DictDeleteOne {
+	builder := c.Delete().Where(dict.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &DictDeleteOne{builder}
+}
+
+// Query returns a query builder for Dict.
+func (c *DictClient) Query() *DictQuery {
+	return &DictQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeDict},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Dict entity by its id.
+func (c *DictClient) Get(ctx context.Context, id int64) (*Dict, error) {
+	return c.Query().Where(dict.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *DictClient) GetX(ctx context.Context, id int64) *Dict {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryItems queries the items edge of a Dict.
+func (c *DictClient) QueryItems(_m *Dict) *DictItemQuery {
+	query := (&DictItemClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(dict.Table, dict.FieldID, id),
+			sqlgraph.To(dictitem.Table, dictitem.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, dict.ItemsTable, dict.ItemsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *DictClient) Hooks() []Hook {
+	return c.hooks.Dict
+}
+
+// Interceptors returns the client interceptors.
+func (c *DictClient) Interceptors() []Interceptor {
+	return c.inters.Dict
+}
+
+func (c *DictClient) mutate(ctx context.Context, m *DictMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&DictCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&DictUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&DictUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&DictDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Dict mutation op: %q", m.Op())
+	}
+}
+
+// DictItemClient is a client for the DictItem schema.
+type DictItemClient struct {
+	config
+}
+
+// NewDictItemClient returns a client for the DictItem from the given config.
+func NewDictItemClient(c config) *DictItemClient {
+	return &DictItemClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `dictitem.Hooks(f(g(h())))`.
+func (c *DictItemClient) Use(hooks ...Hook) {
+	c.hooks.DictItem = append(c.hooks.DictItem, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `dictitem.Intercept(f(g(h())))`.
+func (c *DictItemClient) Intercept(interceptors ...Interceptor) {
+	c.inters.DictItem = append(c.inters.DictItem, interceptors...)
+}
+
+// Create returns a builder for creating a DictItem entity.
+func (c *DictItemClient) Create() *DictItemCreate {
+	mutation := newDictItemMutation(c.config, OpCreate)
+	return &DictItemCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of DictItem entities.
+func (c *DictItemClient) CreateBulk(builders ...*DictItemCreate) *DictItemCreateBulk {
+	return &DictItemCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *DictItemClient) MapCreateBulk(slice any, setFunc func(*DictItemCreate, int)) *DictItemCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &DictItemCreateBulk{err: fmt.Errorf("calling to DictItemClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*DictItemCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &DictItemCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for DictItem.
+func (c *DictItemClient) Update() *DictItemUpdate {
+	mutation := newDictItemMutation(c.config, OpUpdate)
+	return &DictItemUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *DictItemClient) UpdateOne(_m *DictItem) *DictItemUpdateOne {
+	mutation := newDictItemMutation(c.config, OpUpdateOne, withDictItem(_m))
+	return &DictItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *DictItemClient) UpdateOneID(id int64) *DictItemUpdateOne {
+	mutation := newDictItemMutation(c.config, OpUpdateOne, withDictItemID(id))
+	return &DictItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for DictItem.
+func (c *DictItemClient) Delete() *DictItemDelete {
+	mutation := newDictItemMutation(c.config, OpDelete)
+	return &DictItemDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *DictItemClient) DeleteOne(_m *DictItem) *DictItemDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *DictItemClient) DeleteOneID(id int64) *DictItemDeleteOne {
+	builder := c.Delete().Where(dictitem.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &DictItemDeleteOne{builder}
+}
+
+// Query returns a query builder for DictItem.
+func (c *DictItemClient) Query() *DictItemQuery {
+	return &DictItemQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeDictItem},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a DictItem entity by its id.
+func (c *DictItemClient) Get(ctx context.Context, id int64) (*DictItem, error) {
+	return c.Query().Where(dictitem.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *DictItemClient) GetX(ctx context.Context, id int64) *DictItem {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryDict queries the dict edge of a DictItem.
+func (c *DictItemClient) QueryDict(_m *DictItem) *DictQuery {
+	query := (&DictClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(dictitem.Table, dictitem.FieldID, id),
+			sqlgraph.To(dict.Table, dict.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, dictitem.DictTable, dictitem.DictColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *DictItemClient) Hooks() []Hook {
+	return c.hooks.DictItem
+}
+
+// Interceptors returns the client interceptors.
+func (c *DictItemClient) Interceptors() []Interceptor {
+	return c.inters.DictItem
+}
+
+func (c *DictItemClient) mutate(ctx context.Context, m *DictItemMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&DictItemCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&DictItemUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&DictItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&DictItemDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown DictItem mutation op: %q", m.Op())
 	}
 }
 
@@ -1750,6 +2072,155 @@ func (c *NodeHoldClient) mutate(ctx context.Context, m *NodeHoldMutation) (Value
 	}
 }
 
+// OpenAPIClient is a client for the OpenAPI schema.
+type OpenAPIClient struct {
+	config
+}
+
+// NewOpenAPIClient returns a client for the OpenAPI from the given config.
+func NewOpenAPIClient(c config) *OpenAPIClient {
+	return &OpenAPIClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `openapi.Hooks(f(g(h())))`.
+func (c *OpenAPIClient) Use(hooks ...Hook) {
+	c.hooks.OpenAPI = append(c.hooks.OpenAPI, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `openapi.Intercept(f(g(h())))`.
+func (c *OpenAPIClient) Intercept(interceptors ...Interceptor) {
+	c.inters.OpenAPI = append(c.inters.OpenAPI, interceptors...)
+}
+
+// Create returns a builder for creating a OpenAPI entity.
+func (c *OpenAPIClient) Create() *OpenAPICreate {
+	mutation := newOpenAPIMutation(c.config, OpCreate)
+	return &OpenAPICreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of OpenAPI entities.
+func (c *OpenAPIClient) CreateBulk(builders ...*OpenAPICreate) *OpenAPICreateBulk {
+	return &OpenAPICreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *OpenAPIClient) MapCreateBulk(slice any, setFunc func(*OpenAPICreate, int)) *OpenAPICreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &OpenAPICreateBulk{err: fmt.Errorf("calling to OpenAPIClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*OpenAPICreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &OpenAPICreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for OpenAPI.
+func (c *OpenAPIClient) Update() *OpenAPIUpdate {
+	mutation := newOpenAPIMutation(c.config, OpUpdate)
+	return &OpenAPIUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *OpenAPIClient) UpdateOne(_m *OpenAPI) *OpenAPIUpdateOne {
+	mutation := newOpenAPIMutation(c.config, OpUpdateOne, withOpenAPI(_m))
+	return &OpenAPIUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *OpenAPIClient) UpdateOneID(id int64) *OpenAPIUpdateOne {
+	mutation := newOpenAPIMutation(c.config, OpUpdateOne, withOpenAPIID(id))
+	return &OpenAPIUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for OpenAPI.
+func (c *OpenAPIClient) Delete() *OpenAPIDelete {
+	mutation := newOpenAPIMutation(c.config, OpDelete)
+	return &OpenAPIDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *OpenAPIClient) DeleteOne(_m *OpenAPI) *OpenAPIDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *OpenAPIClient) DeleteOneID(id int64) *OpenAPIDeleteOne {
+	builder := c.Delete().Where(openapi.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &OpenAPIDeleteOne{builder}
+}
+
+// Query returns a query builder for OpenAPI.
+func (c *OpenAPIClient) Query() *OpenAPIQuery {
+	return &OpenAPIQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeOpenAPI},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a OpenAPI entity by its id.
+func (c *OpenAPIClient) Get(ctx context.Context, id int64) (*OpenAPI, error) {
+	return c.Query().Where(openapi.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *OpenAPIClient) GetX(ctx context.Context, id int64) *OpenAPI {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryUser queries the user edge of a OpenAPI.
+func (c *OpenAPIClient) QueryUser(_m *OpenAPI) *UserQuery {
+	query := (&UserClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(openapi.Table, openapi.FieldID, id),
+			sqlgraph.To(user.Table, user.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, openapi.UserTable, openapi.UserColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *OpenAPIClient) Hooks() []Hook {
+	return c.hooks.OpenAPI
+}
+
+// Interceptors returns the client interceptors.
+func (c *OpenAPIClient) Interceptors() []Interceptor {
+	return c.inters.OpenAPI
+}
+
+func (c *OpenAPIClient) mutate(ctx context.Context, m *OpenAPIMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&OpenAPICreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&OpenAPIUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&OpenAPIUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&OpenAPIDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown OpenAPI mutation op: %q", m.Op())
+	}
+}
+
 // OperateExtraClient is a client for the OperateExtra schema.
 type OperateExtraClient struct {
 	config
@@ -2800,6 +3271,22 @@ func (c *UserClient) QueryPost(_m *User) *PostQuery {
 	return query
 }
 
+// QueryOpenApis queries the open_apis edge of a User.
+func (c *UserClient) QueryOpenApis(_m *User) *OpenAPIQuery {
+	query := (&OpenAPIClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(user.Table, user.FieldID, id),
+			sqlgraph.To(openapi.Table, openapi.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, user.OpenApisTable, user.OpenApisColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *UserClient) Hooks() []Hook {
 	return c.hooks.User
@@ -2828,14 +3315,14 @@ func (c *UserClient) mutate(ctx context.Context, m *UserMutation) (Value, error)
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		ConfigRevision, Group, GroupExtra, LoginLog, Menu, Node, NodeDrain, NodeEvent,
-		NodeExtra, NodeHold, OperateExtra, OperateLog, Org, Post, Role, RoleExtra,
-		User []ent.Hook
+		ConfigRevision, Dict, DictItem, Group, GroupExtra, LoginLog, Menu, Node,
+		NodeDrain, NodeEvent, NodeExtra, NodeHold, OpenAPI, OperateExtra, OperateLog,
+		Org, Post, Role, RoleExtra, User []ent.Hook
 	}
 	inters struct {
-		ConfigRevision, Group, GroupExtra, LoginLog, Menu, Node, NodeDrain, NodeEvent,
-		NodeExtra, NodeHold, OperateExtra, OperateLog, Org, Post, Role, RoleExtra,
-		User []ent.Interceptor
+		ConfigRevision, Dict, DictItem, Group, GroupExtra, LoginLog, Menu, Node,
+		NodeDrain, NodeEvent, NodeExtra, NodeHold, OpenAPI, OperateExtra, OperateLog,
+		Org, Post, Role, RoleExtra, User []ent.Interceptor
 	}
 )
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"eruptcloud/ent/configrevision"
+	"eruptcloud/ent/dict"
+	"eruptcloud/ent/dictitem"
 	"eruptcloud/ent/group"
 	"eruptcloud/ent/groupextra"
 	"eruptcloud/ent/loginlog"
@@ -15,6 +17,7 @@ import (
 	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/openapi"
 	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
@@ -90,6 +93,8 @@ func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
 			configrevision.Table: configrevision.ValidColumn,
+			dict.Table:           dict.ValidColumn,
+			dictitem.Table:       dictitem.ValidColumn,
 			group.Table:          group.ValidColumn,
 			groupextra.Table:     groupextra.ValidColumn,
 			loginlog.Table:       loginlog.ValidColumn,
@@ -99,6 +104,7 @@ func checkColumn(t, c string) error {
 			nodeevent.Table:      nodeevent.ValidColumn,
 			nodeextra.Table:      nodeextra.ValidColumn,
 			nodehold.Table:       nodehold.ValidColumn,
+			openapi.Table:        openapi.ValidColumn,
 			operateextra.Table:   operateextra.ValidColumn,
 			operatelog.Table:     operatelog.ValidColumn,
 			org.Table:            org.ValidColumn,

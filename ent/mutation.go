@@ -7,6 +7,8 @@ import (
 	"errors"
 	"eruptcloud/ent/configrevision"
 	"eruptcloud/ent/dbtype"
+	"eruptcloud/ent/dict"
+	"eruptcloud/ent/dictitem"
 	"eruptcloud/ent/group"
 	"eruptcloud/ent/groupextra"
 	"eruptcloud/ent/loginlog"
@@ -16,6 +18,7 @@ import (
 	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/openapi"
 	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
@@ -42,6 +45,8 @@ const (
 
 	// Node types.
 	TypeConfigRevision = "ConfigRevision"
+	TypeDict           = "Dict"
+	TypeDictItem       = "DictItem"
 	TypeGroup          = "Group"
 	TypeGroupExtra     = "GroupExtra"
 	TypeLoginLog       = "LoginLog"
@@ -51,6 +56,7 @@ const (
 	TypeNodeEvent      = "NodeEvent"
 	TypeNodeExtra      = "NodeExtra"
 	TypeNodeHold       = "NodeHold"
+	TypeOpenAPI        = "OpenAPI"
 	TypeOperateExtra   = "OperateExtra"
 	TypeOperateLog     = "OperateLog"
 	TypeOrg            = "Org"
@@ -916,6 +922,1968 @@ func (m *ConfigRevisionMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *ConfigRevisionMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown ConfigRevision edge %s", name)
+}
+
+// DictMutation represents an operation that mutates the Dict nodes in the graph.
+type DictMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int64
+	create_by     *string
+	create_time   *time.Time
+	update_by     *string
+	update_time   *time.Time
+	code          *string
+	name          *string
+	remark        *string
+	clearedFields map[string]struct{}
+	items         map[int64]struct{}
+	removeditems  map[int64]struct{}
+	cleareditems  bool
+	done          bool
+	oldValue      func(context.Context) (*Dict, error)
+	predicates    []predicate.Dict
+}
+
+var _ ent.Mutation = (*DictMutation)(nil)
+
+// dictOption allows management of the mutation configuration using functional options.
+type dictOption func(*DictMutation)
+
+// newDictMutation creates new mutation for the Dict entity.
+func newDictMutation(c config, op Op, opts ...dictOption) *DictMutation {
+	m := &DictMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeDict,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withDictID sets the ID field of the mutation.
+func withDictID(id int64) dictOption {
+	return func(m *DictMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Dict
+		)
+		m.oldValue = func(ctx context.Context) (*Dict, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Dict.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withDict sets the old Dict of the mutation.
+func withDict(node *Dict) dictOption {
+	return func(m *DictMutation) {
+		m.oldValue = func(context.Context) (*Dict, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m DictMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m DictMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Dict entities.
+func (m *DictMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *DictMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *DictMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Dict.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreateBy sets the "create_by" field.
+func (m *DictMutation) SetCreateBy(s string) {
+	m.create_by = &s
+}
+
+// CreateBy returns the value of the "create_by" field in the mutation.
+func (m *DictMutation) CreateBy() (r string, exists bool) {
+	v := m.create_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreateBy returns the old "create_by" field's value of the Dict entity.
+// If the Dict object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictMutation) OldCreateBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreateBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreateBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreateBy: %w", err)
+	}
+	return oldValue.CreateBy, nil
+}
+
+// ClearCreateBy clears the value of the "create_by" field.
+func (m *DictMutation) ClearCreateBy() {
+	m.create_by = nil
+	m.clearedFields[dict.FieldCreateBy] = struct{}{}
+}
+
+// CreateByCleared returns if the "create_by" field was cleared in this mutation.
+func (m *DictMutation) CreateByCleared() bool {
+	_, ok := m.clearedFields[dict.FieldCreateBy]
+	return ok
+}
+
+// ResetCreateBy resets all changes to the "create_by" field.
+func (m *DictMutation) ResetCreateBy() {
+	m.create_by = nil
+	delete(m.clearedFields, dict.FieldCreateBy)
+}
+
+// SetCreateTime sets the "create_time" field.
+func (m *DictMutation) SetCreateTime(t time.Time) {
+	m.create_time = &t
+}
+
+// CreateTime returns the value of the "create_time" field in the mutation.
+func (m *DictMutation) CreateTime() (r time.Time, exists bool) {
+	v := m.create_time
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreateTime returns the old "create_time" field's value of the Dict entity.
+// If the Dict object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictMutation) OldCreateTime(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreateTime is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreateTime requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreateTime: %w", err)
+	}
+	return oldValue.CreateTime, nil
+}
+
+// ClearCreateTime clears the value of the "create_time" field.
+func (m *DictMutation) ClearCreateTime() {
+	m.create_time = nil
+	m.clearedFields[dict.FieldCreateTime] = struct{}{}
+}
+
+// CreateTimeCleared returns if the "create_time" field was cleared in this mutation.
+func (m *DictMutation) CreateTimeCleared() bool {
+	_, ok := m.clearedFields[dict.FieldCreateTime]
+	return ok
+}
+
+// ResetCreateTime resets all changes to the "create_time" field.
+func (m *DictMutation) ResetCreateTime() {
+	m.create_time = nil
+	delete(m.clearedFields, dict.FieldCreateTime)
+}
+
+// SetUpdateBy sets the "update_by" field.
+func (m *DictMutation) SetUpdateBy(s string) {
+	m.update_by = &s
+}
+
+// UpdateBy returns the value of the "update_by" field in the mutation.
+func (m *DictMutation) UpdateBy() (r string, exists bool) {
+	v := m.update_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdateBy returns the old "update_by" field's value of the Dict entity.
+// If the Dict object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictMutation) OldUpdateBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdateBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdateBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdateBy: %w", err)
+	}
+	return oldValue.UpdateBy, nil
+}
+
+// ClearUpdateBy clears the value of the "update_by" field.
+func (m *DictMutation) ClearUpdateBy() {
+	m.update_by = nil
+	m.clearedFields[dict.FieldUpdateBy] = struct{}{}
+}
+
+// UpdateByCleared returns if the "update_by" field was cleared in this mutation.
+func (m *DictMutation) UpdateByCleared() bool {
+	_, ok := m.clearedFields[dict.FieldUpdateBy]
+	return ok
+}
+
+// ResetUpdateBy resets all changes to the "update_by" field.
+func (m *DictMutation) ResetUpdateBy() {
+	m.update_by = nil
+	delete(m.clearedFields, dict.FieldUpdateBy)
+}
+
+// SetUpdateTime sets the "update_time" field.
+func (m *DictMutation) SetUpdateTime(t time.Time) {
+	m.update_time = &t
+}
+
+// UpdateTime returns the value of the "update_time" field in the mutation.
+func (m *DictMutation) UpdateTime() (r time.Time, exists bool) {
+	v := m.update_time
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdateTime returns the old "update_time" field's value of the Dict entity.
+// If the Dict object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictMutation) OldUpdateTime(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdateTime is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdateTime requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdateTime: %w", err)
+	}
+	return oldValue.UpdateTime, nil
+}
+
+// ClearUpdateTime clears the value of the "update_time" field.
+func (m *DictMutation) ClearUpdateTime() {
+	m.update_time = nil
+	m.clearedFields[dict.FieldUpdateTime] = struct{}{}
+}
+
+// UpdateTimeCleared returns if the "update_time" field was cleared in this mutation.
+func (m *DictMutation) UpdateTimeCleared() bool {
+	_, ok := m.clearedFields[dict.FieldUpdateTime]
+	return ok
+}
+
+// ResetUpdateTime resets all changes to the "update_time" field.
+func (m *DictMutation) ResetUpdateTime() {
+	m.update_time = nil
+	delete(m.clearedFields, dict.FieldUpdateTime)
+}
+
+// SetCode sets the "code" field.
+func (m *DictMutation) SetCode(s string) {
+	m.code = &s
+}
+
+// Code returns the value of the "code" field in the mutation.
+func (m *DictMutation) Code() (r string, exists bool) {
+	v := m.code
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCode returns the old "code" field's value of the Dict entity.
+// If the Dict object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictMutation) OldCode(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCode is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCode requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCode: %w", err)
+	}
+	return oldValue.Code, nil
+}
+
+// ResetCode resets all changes to the "code" field.
+func (m *DictMutation) ResetCode() {
+	m.code = nil
+}
+
+// SetName sets the "name" field.
+func (m *DictMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *DictMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Dict entity.
+// If the Dict object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ClearName clears the value of the "name" field.
+func (m *DictMutation) ClearName() {
+	m.name = nil
+	m.clearedFields[dict.FieldName] = struct{}{}
+}
+
+// NameCleared returns if the "name" field was cleared in this mutation.
+func (m *DictMutation) NameCleared() bool {
+	_, ok := m.clearedFields[dict.FieldName]
+	return ok
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *DictMutation) ResetName() {
+	m.name = nil
+	delete(m.clearedFields, dict.FieldName)
+}
+
+// SetRemark sets the "remark" field.
+func (m *DictMutation) SetRemark(s string) {
+	m.remark = &s
+}
+
+// Remark returns the value of the "remark" field in the mutation.
+func (m *DictMutation) Remark() (r string, exists bool) {
+	v := m.remark
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRemark returns the old "remark" field's value of the Dict entity.
+// If the Dict object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictMutation) OldRemark(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRemark is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRemark requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRemark: %w", err)
+	}
+	return oldValue.Remark, nil
+}
+
+// ClearRemark clears the value of the "remark" field.
+func (m *DictMutation) ClearRemark() {
+	m.remark = nil
+	m.clearedFields[dict.FieldRemark] = struct{}{}
+}
+
+// RemarkCleared returns if the "remark" field was cleared in this mutation.
+func (m *DictMutation) RemarkCleared() bool {
+	_, ok := m.clearedFields[dict.FieldRemark]
+	return ok
+}
+
+// ResetRemark resets all changes to the "remark" field.
+func (m *DictMutation) ResetRemark() {
+	m.remark = nil
+	delete(m.clearedFields, dict.FieldRemark)
+}
+
+// AddItemIDs adds the "items" edge to the DictItem entity by ids.
+func (m *DictMutation) AddItemIDs(ids ...int64) {
+	if m.items == nil {
+		m.items = make(map[int64]struct{})
+	}
+	for i := range ids {
+		m.items[ids[i]] = struct{}{}
+	}
+}
+
+// ClearItems clears the "items" edge to the DictItem entity.
+func (m *DictMutation) ClearItems() {
+	m.cleareditems = true
+}
+
+// ItemsCleared reports if the "items" edge to the DictItem entity was cleared.
+func (m *DictMutation) ItemsCleared() bool {
+	return m.cleareditems
+}
+
+// RemoveItemIDs removes the "items" edge to the DictItem entity by IDs.
+func (m *DictMutation) RemoveItemIDs(ids ...int64) {
+	if m.removeditems == nil {
+		m.removeditems = make(map[int64]struct{})
+	}
+	for i := range ids {
+		delete(m.items, ids[i])
+		m.removeditems[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedItems returns the removed IDs of the "items" edge to the DictItem entity.
+func (m *DictMutation) RemovedItemsIDs() (ids []int64) {
+	for id := range m.removeditems {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ItemsIDs returns the "items" edge IDs in the mutation.
+func (m *DictMutation) ItemsIDs() (ids []int64) {
+	for id := range m.items {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetItems resets all changes to the "items" edge.
+func (m *DictMutation) ResetItems() {
+	m.items = nil
+	m.cleareditems = false
+	m.removeditems = nil
+}
+
+// Where appends a list predicates to the DictMutation builder.
+func (m *DictMutation) Where(ps ...predicate.Dict) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the DictMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *DictMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Dict, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *DictMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *DictMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Dict).
+func (m *DictMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *DictMutation) Fields() []string {
+	fields := make([]string, 0, 7)
+	if m.create_by != nil {
+		fields = append(fields, dict.FieldCreateBy)
+	}
+	if m.create_time != nil {
+		fields = append(fields, dict.FieldCreateTime)
+	}
+	if m.update_by != nil {
+		fields = append(fields, dict.FieldUpdateBy)
+	}
+	if m.update_time != nil {
+		fields = append(fields, dict.FieldUpdateTime)
+	}
+	if m.code != nil {
+		fields = append(fields, dict.FieldCode)
+	}
+	if m.name != nil {
+		fields = append(fields, dict.FieldName)
+	}
+	if m.remark != nil {
+		fields = append(fields, dict.FieldRemark)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *DictMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case dict.FieldCreateBy:
+		return m.CreateBy()
+	case dict.FieldCreateTime:
+		return m.CreateTime()
+	case dict.FieldUpdateBy:
+		return m.UpdateBy()
+	case dict.FieldUpdateTime:
+		return m.UpdateTime()
+	case dict.FieldCode:
+		return m.Code()
+	case dict.FieldName:
+		return m.Name()
+	case dict.FieldRemark:
+		return m.Remark()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *DictMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case dict.FieldCreateBy:
+		return m.OldCreateBy(ctx)
+	case dict.FieldCreateTime:
+		return m.OldCreateTime(ctx)
+	case dict.FieldUpdateBy:
+		return m.OldUpdateBy(ctx)
+	case dict.FieldUpdateTime:
+		return m.OldUpdateTime(ctx)
+	case dict.FieldCode:
+		return m.OldCode(ctx)
+	case dict.FieldName:
+		return m.OldName(ctx)
+	case dict.FieldRemark:
+		return m.OldRemark(ctx)
+	}
+	return nil, fmt.Errorf("unknown Dict field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *DictMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case dict.FieldCreateBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreateBy(v)
+		return nil
+	case dict.FieldCreateTime:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreateTime(v)
+		return nil
+	case dict.FieldUpdateBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdateBy(v)
+		return nil
+	case dict.FieldUpdateTime:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdateTime(v)
+		return nil
+	case dict.FieldCode:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCode(v)
+		return nil
+	case dict.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case dict.FieldRemark:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRemark(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Dict field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *DictMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *DictMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *DictMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Dict numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *DictMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(dict.FieldCreateBy) {
+		fields = append(fields, dict.FieldCreateBy)
+	}
+	if m.FieldCleared(dict.FieldCreateTime) {
+		fields = append(fields, dict.FieldCreateTime)
+	}
+	if m.FieldCleared(dict.FieldUpdateBy) {
+		fields = append(fields, dict.FieldUpdateBy)
+	}
+	if m.FieldCleared(dict.FieldUpdateTime) {
+		fields = append(fields, dict.FieldUpdateTime)
+	}
+	if m.FieldCleared(dict.FieldName) {
+		fields = append(fields, dict.FieldName)
+	}
+	if m.FieldCleared(dict.FieldRemark) {
+		fields = append(fields, dict.FieldRemark)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *DictMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *DictMutation) ClearField(name string) error {
+	switch name {
+	case dict.FieldCreateBy:
+		m.ClearCreateBy()
+		return nil
+	case dict.FieldCreateTime:
+		m.ClearCreateTime()
+		return nil
+	case dict.FieldUpdateBy:
+		m.ClearUpdateBy()
+		return nil
+	case dict.FieldUpdateTime:
+		m.ClearUpdateTime()
+		return nil
+	case dict.FieldName:
+		m.ClearName()
+		return nil
+	case dict.FieldRemark:
+		m.ClearRemark()
+		return nil
+	}
+	return fmt.Errorf("unknown Dict nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *DictMutation) ResetField(name string) error {
+	switch name {
+	case dict.FieldCreateBy:
+		m.ResetCreateBy()
+		return nil
+	case dict.FieldCreateTime:
+		m.ResetCreateTime()
+		return nil
+	case dict.FieldUpdateBy:
+		m.ResetUpdateBy()
+		return nil
+	case dict.FieldUpdateTime:
+		m.ResetUpdateTime()
+		return nil
+	case dict.FieldCode:
+		m.ResetCode()
+		return nil
+	case dict.FieldName:
+		m.ResetName()
+		return nil
+	case dict.FieldRemark:
+		m.ResetRemark()
+		return nil
+	}
+	return fmt.Errorf("unknown Dict field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *DictMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.items != nil {
+		edges = append(edges, dict.EdgeItems)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *DictMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case dict.EdgeItems:
+		ids := make([]ent.Value, 0, len(m.items))
+		for id := range m.items {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *DictMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.removeditems != nil {
+		edges = append(edges, dict.EdgeItems)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *DictMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case dict.EdgeItems:
+		ids := make([]ent.Value, 0, len(m.removeditems))
+		for id := range m.removeditems {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *DictMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.cleareditems {
+		edges = append(edges, dict.EdgeItems)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *DictMutation) EdgeCleared(name string) bool {
+	switch name {
+	case dict.EdgeItems:
+		return m.cleareditems
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *DictMutation) ClearEdge(name string) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Dict unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *DictMutation) ResetEdge(name string) error {
+	switch name {
+	case dict.EdgeItems:
+		m.ResetItems()
+		return nil
+	}
+	return fmt.Errorf("unknown Dict edge %s", name)
+}
+
+// DictItemMutation represents an operation that mutates the DictItem nodes in the graph.
+type DictItemMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int64
+	create_by     *string
+	create_time   *time.Time
+	update_by     *string
+	update_time   *time.Time
+	code          *string
+	name          *string
+	val           *string
+	sort          *int
+	addsort       *int
+	remark        *string
+	clearedFields map[string]struct{}
+	dict          *int64
+	cleareddict   bool
+	done          bool
+	oldValue      func(context.Context) (*DictItem, error)
+	predicates    []predicate.DictItem
+}
+
+var _ ent.Mutation = (*DictItemMutation)(nil)
+
+// dictitemOption allows management of the mutation configuration using functional options.
+type dictitemOption func(*DictItemMutation)
+
+// newDictItemMutation creates new mutation for the DictItem entity.
+func newDictItemMutation(c config, op Op, opts ...dictitemOption) *DictItemMutation {
+	m := &DictItemMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeDictItem,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withDictItemID sets the ID field of the mutation.
+func withDictItemID(id int64) dictitemOption {
+	return func(m *DictItemMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *DictItem
+		)
+		m.oldValue = func(ctx context.Context) (*DictItem, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().DictItem.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withDictItem sets the old DictItem of the mutation.
+func withDictItem(node *DictItem) dictitemOption {
+	return func(m *DictItemMutation) {
+		m.oldValue = func(context.Context) (*DictItem, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m DictItemMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m DictItemMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of DictItem entities.
+func (m *DictItemMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *DictItemMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *DictItemMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().DictItem.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreateBy sets the "create_by" field.
+func (m *DictItemMutation) SetCreateBy(s string) {
+	m.create_by = &s
+}
+
+// CreateBy returns the value of the "create_by" field in the mutation.
+func (m *DictItemMutation) CreateBy() (r string, exists bool) {
+	v := m.create_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreateBy returns the old "create_by" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldCreateBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreateBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreateBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreateBy: %w", err)
+	}
+	return oldValue.CreateBy, nil
+}
+
+// ClearCreateBy clears the value of the "create_by" field.
+func (m *DictItemMutation) ClearCreateBy() {
+	m.create_by = nil
+	m.clearedFields[dictitem.FieldCreateBy] = struct{}{}
+}
+
+// CreateByCleared returns if the "create_by" field was cleared in this mutation.
+func (m *DictItemMutation) CreateByCleared() bool {
+	_, ok := m.clearedFields[dictitem.FieldCreateBy]
+	return ok
+}
+
+// ResetCreateBy resets all changes to the "create_by" field.
+func (m *DictItemMutation) ResetCreateBy() {
+	m.create_by = nil
+	delete(m.clearedFields, dictitem.FieldCreateBy)
+}
+
+// SetCreateTime sets the "create_time" field.
+func (m *DictItemMutation) SetCreateTime(t time.Time) {
+	m.create_time = &t
+}
+
+// CreateTime returns the value of the "create_time" field in the mutation.
+func (m *DictItemMutation) CreateTime() (r time.Time, exists bool) {
+	v := m.create_time
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreateTime returns the old "create_time" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldCreateTime(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreateTime is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreateTime requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreateTime: %w", err)
+	}
+	return oldValue.CreateTime, nil
+}
+
+// ClearCreateTime clears the value of the "create_time" field.
+func (m *DictItemMutation) ClearCreateTime() {
+	m.create_time = nil
+	m.clearedFields[dictitem.FieldCreateTime] = struct{}{}
+}
+
+// CreateTimeCleared returns if the "create_time" field was cleared in this mutation.
+func (m *DictItemMutation) CreateTimeCleared() bool {
+	_, ok := m.clearedFields[dictitem.FieldCreateTime]
+	return ok
+}
+
+// ResetCreateTime resets all changes to the "create_time" field.
+func (m *DictItemMutation) ResetCreateTime() {
+	m.create_time = nil
+	delete(m.clearedFields, dictitem.FieldCreateTime)
+}
+
+// SetUpdateBy sets the "update_by" field.
+func (m *DictItemMutation) SetUpdateBy(s string) {
+	m.update_by = &s
+}
+
+// UpdateBy returns the value of the "update_by" field in the mutation.
+func (m *DictItemMutation) UpdateBy() (r string, exists bool) {
+	v := m.update_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdateBy returns the old "update_by" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldUpdateBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdateBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdateBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdateBy: %w", err)
+	}
+	return oldValue.UpdateBy, nil
+}
+
+// ClearUpdateBy clears the value of the "update_by" field.
+func (m *DictItemMutation) ClearUpdateBy() {
+	m.update_by = nil
+	m.clearedFields[dictitem.FieldUpdateBy] = struct{}{}
+}
+
+// UpdateByCleared returns if the "update_by" field was cleared in this mutation.
+func (m *DictItemMutation) UpdateByCleared() bool {
+	_, ok := m.clearedFields[dictitem.FieldUpdateBy]
+	return ok
+}
+
+// ResetUpdateBy resets all changes to the "update_by" field.
+func (m *DictItemMutation) ResetUpdateBy() {
+	m.update_by = nil
+	delete(m.clearedFields, dictitem.FieldUpdateBy)
+}
+
+// SetUpdateTime sets the "update_time" field.
+func (m *DictItemMutation) SetUpdateTime(t time.Time) {
+	m.update_time = &t
+}
+
+// UpdateTime returns the value of the "update_time" field in the mutation.
+func (m *DictItemMutation) UpdateTime() (r time.Time, exists bool) {
+	v := m.update_time
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdateTime returns the old "update_time" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldUpdateTime(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdateTime is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdateTime requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdateTime: %w", err)
+	}
+	return oldValue.UpdateTime, nil
+}
+
+// ClearUpdateTime clears the value of the "update_time" field.
+func (m *DictItemMutation) ClearUpdateTime() {
+	m.update_time = nil
+	m.clearedFields[dictitem.FieldUpdateTime] = struct{}{}
+}
+
+// UpdateTimeCleared returns if the "update_time" field was cleared in this mutation.
+func (m *DictItemMutation) UpdateTimeCleared() bool {
+	_, ok := m.clearedFields[dictitem.FieldUpdateTime]
+	return ok
+}
+
+// ResetUpdateTime resets all changes to the "update_time" field.
+func (m *DictItemMutation) ResetUpdateTime() {
+	m.update_time = nil
+	delete(m.clearedFields, dictitem.FieldUpdateTime)
+}
+
+// SetCode sets the "code" field.
+func (m *DictItemMutation) SetCode(s string) {
+	m.code = &s
+}
+
+// Code returns the value of the "code" field in the mutation.
+func (m *DictItemMutation) Code() (r string, exists bool) {
+	v := m.code
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCode returns the old "code" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldCode(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCode is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCode requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCode: %w", err)
+	}
+	return oldValue.Code, nil
+}
+
+// ResetCode resets all changes to the "code" field.
+func (m *DictItemMutation) ResetCode() {
+	m.code = nil
+}
+
+// SetName sets the "name" field.
+func (m *DictItemMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *DictItemMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ClearName clears the value of the "name" field.
+func (m *DictItemMutation) ClearName() {
+	m.name = nil
+	m.clearedFields[dictitem.FieldName] = struct{}{}
+}
+
+// NameCleared returns if the "name" field was cleared in this mutation.
+func (m *DictItemMutation) NameCleared() bool {
+	_, ok := m.clearedFields[dictitem.FieldName]
+	return ok
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *DictItemMutation) ResetName() {
+	m.name = nil
+	delete(m.clearedFields, dictitem.FieldName)
+}
+
+// SetVal sets the "val" field.
+func (m *DictItemMutation) SetVal(s string) {
+	m.val = &s
+}
+
+// Val returns the value of the "val" field in the mutation.
+func (m *DictItemMutation) Val() (r string, exists bool) {
+	v := m.val
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVal returns the old "val" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldVal(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVal is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVal requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVal: %w", err)
+	}
+	return oldValue.Val, nil
+}
+
+// ClearVal clears the value of the "val" field.
+func (m *DictItemMutation) ClearVal() {
+	m.val = nil
+	m.clearedFields[dictitem.FieldVal] = struct{}{}
+}
+
+// ValCleared returns if the "val" field was cleared in this mutation.
+func (m *DictItemMutation) ValCleared() bool {
+	_, ok := m.clearedFields[dictitem.FieldVal]
+	return ok
+}
+
+// ResetVal resets all changes to the "val" field.
+func (m *DictItemMutation) ResetVal() {
+	m.val = nil
+	delete(m.clearedFields, dictitem.FieldVal)
+}
+
+// SetSort sets the "sort" field.
+func (m *DictItemMutation) SetSort(i int) {
+	m.sort = &i
+	m.addsort = nil
+}
+
+// Sort returns the value of the "sort" field in the mutation.
+func (m *DictItemMutation) Sort() (r int, exists bool) {
+	v := m.sort
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSort returns the old "sort" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldSort(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSort is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSort requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSort: %w", err)
+	}
+	return oldValue.Sort, nil
+}
+
+// AddSort adds i to the "sort" field.
+func (m *DictItemMutation) AddSort(i int) {
+	if m.addsort != nil {
+		*m.addsort += i
+	} else {
+		m.addsort = &i
+	}
+}
+
+// AddedSort returns the value that was added to the "sort" field in this mutation.
+func (m *DictItemMutation) AddedSort() (r int, exists bool) {
+	v := m.addsort
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearSort clears the value of the "sort" field.
+func (m *DictItemMutation) ClearSort() {
+	m.sort = nil
+	m.addsort = nil
+	m.clearedFields[dictitem.FieldSort] = struct{}{}
+}
+
+// SortCleared returns if the "sort" field was cleared in this mutation.
+func (m *DictItemMutation) SortCleared() bool {
+	_, ok := m.clearedFields[dictitem.FieldSort]
+	return ok
+}
+
+// ResetSort resets all changes to the "sort" field.
+func (m *DictItemMutation) ResetSort() {
+	m.sort = nil
+	m.addsort = nil
+	delete(m.clearedFields, dictitem.FieldSort)
+}
+
+// SetRemark sets the "remark" field.
+func (m *DictItemMutation) SetRemark(s string) {
+	m.remark = &s
+}
+
+// Remark returns the value of the "remark" field in the mutation.
+func (m *DictItemMutation) Remark() (r string, exists bool) {
+	v := m.remark
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRemark returns the old "remark" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldRemark(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRemark is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRemark requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRemark: %w", err)
+	}
+	return oldValue.Remark, nil
+}
+
+// ClearRemark clears the value of the "remark" field.
+func (m *DictItemMutation) ClearRemark() {
+	m.remark = nil
+	m.clearedFields[dictitem.FieldRemark] = struct{}{}
+}
+
+// RemarkCleared returns if the "remark" field was cleared in this mutation.
+func (m *DictItemMutation) RemarkCleared() bool {
+	_, ok := m.clearedFields[dictitem.FieldRemark]
+	return ok
+}
+
+// ResetRemark resets all changes to the "remark" field.
+func (m *DictItemMutation) ResetRemark() {
+	m.remark = nil
+	delete(m.clearedFields, dictitem.FieldRemark)
+}
+
+// SetEruptDictID sets the "erupt_dict_id" field.
+func (m *DictItemMutation) SetEruptDictID(i int64) {
+	m.dict = &i
+}
+
+// EruptDictID returns the value of the "erupt_dict_id" field in the mutation.
+func (m *DictItemMutation) EruptDictID() (r int64, exists bool) {
+	v := m.dict
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEruptDictID returns the old "erupt_dict_id" field's value of the DictItem entity.
+// If the DictItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DictItemMutation) OldEruptDictID(ctx context.Context) (v *int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEruptDictID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEruptDictID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEruptDictID: %w", err)
+	}
+	return oldValue.EruptDictID, nil
+}
+
+// ClearEruptDictID clears the value of the "erupt_dict_id" field.
+func (m *DictItemMutation) ClearEruptDictID() {
+	m.dict = nil
+	m.clearedFields[dictitem.FieldEruptDictID] = struct{}{}
+}
+
+// EruptDictIDCleared returns if the "erupt_dict_id" field was cleared in this mutation.
+func (m *DictItemMutation) EruptDictIDCleared() bool {
+	_, ok := m.clearedFields[dictitem.FieldEruptDictID]
+	return ok
+}
+
+// ResetEruptDictID resets all changes to the "erupt_dict_id" field.
+func (m *DictItemMutation) ResetEruptDictID() {
+	m.dict = nil
+	delete(m.clearedFields, dictitem.FieldEruptDictID)
+}
+
+// SetDictID sets the "dict" edge to the Dict entity by id.
+func (m *DictItemMutation) SetDictID(id int64) {
+	m.dict = &id
+}
+
+// ClearDict clears the "dict" edge to the Dict entity.
+func (m *DictItemMutation) ClearDict() {
+	m.cleareddict = true
+	m.clearedFields[dictitem.FieldEruptDictID] = struct{}{}
+}
+
+// DictCleared reports if the "dict" edge to the Dict entity was cleared.
+func (m *DictItemMutation) DictCleared() bool {
+	return m.EruptDictIDCleared() || m.cleareddict
+}
+
+// DictID returns the "dict" edge ID in the mutation.
+func (m *DictItemMutation) DictID() (id int64, exists bool) {
+	if m.dict != nil {
+		return *m.dict, true
+	}
+	return
+}
+
+// DictIDs returns the "dict" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// DictID instead. It exists only for internal usage by the builders.
+func (m *DictItemMutation) DictIDs() (ids []int64) {
+	if id := m.dict; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetDict resets all changes to the "dict" edge.
+func (m *DictItemMutation) ResetDict() {
+	m.dict = nil
+	m.cleareddict = false
+}
+
+// Where appends a list predicates to the DictItemMutation builder.
+func (m *DictItemMutation) Where(ps ...predicate.DictItem) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the DictItemMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *DictItemMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.DictItem, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *DictItemMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *DictItemMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (DictItem).
+func (m *DictItemMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *DictItemMutation) Fields() []string {
+	fields := make([]string, 0, 10)
+	if m.create_by != nil {
+		fields = append(fields, dictitem.FieldCreateBy)
+	}
+	if m.create_time != nil {
+		fields = append(fields, dictitem.FieldCreateTime)
+	}
+	if m.update_by != nil {
+		fields = append(fields, dictitem.FieldUpdateBy)
+	}
+	if m.update_time != nil {
+		fields = append(fields, dictitem.FieldUpdateTime)
+	}
+	if m.code != nil {
+		fields = append(fields, dictitem.FieldCode)
+	}
+	if m.name != nil {
+		fields = append(fields, dictitem.FieldName)
+	}
+	if m.val != nil {
+		fields = append(fields, dictitem.FieldVal)
+	}
+	if m.sort != nil {
+		fields = append(fields, dictitem.FieldSort)
+	}
+	if m.remark != nil {
+		fields = append(fields, dictitem.FieldRemark)
+	}
+	if m.dict != nil {
+		fields = append(fields, dictitem.FieldEruptDictID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *DictItemMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case dictitem.FieldCreateBy:
+		return m.CreateBy()
+	case dictitem.FieldCreateTime:
+		return m.CreateTime()
+	case dictitem.FieldUpdateBy:
+		return m.UpdateBy()
+	case dictitem.FieldUpdateTime:
+		return m.UpdateTime()
+	case dictitem.FieldCode:
+		return m.Code()
+	case dictitem.FieldName:
+		return m.Name()
+	case dictitem.FieldVal:
+		return m.Val()
+	case dictitem.FieldSort:
+		return m.Sort()
+	case dictitem.FieldRemark:
+		return m.Remark()
+	case dictitem.FieldEruptDictID:
+		return m.EruptDictID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *DictItemMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case dictitem.FieldCreateBy:
+		return m.OldCreateBy(ctx)
+	case dictitem.FieldCreateTime:
+		return m.OldCreateTime(ctx)
+	case dictitem.FieldUpdateBy:
+		return m.OldUpdateBy(ctx)
+	case dictitem.FieldUpdateTime:
+		return m.OldUpdateTime(ctx)
+	case dictitem.FieldCode:
+		return m.OldCode(ctx)
+	case dictitem.FieldName:
+		return m.OldName(ctx)
+	case dictitem.FieldVal:
+		return m.OldVal(ctx)
+	case dictitem.FieldSort:
+		return m.OldSort(ctx)
+	case dictitem.FieldRemark:
+		return m.OldRemark(ctx)
+	case dictitem.FieldEruptDictID:
+		return m.OldEruptDictID(ctx)
+	}
+	return nil, fmt.Errorf("unknown DictItem field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *DictItemMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case dictitem.FieldCreateBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreateBy(v)
+		return nil
+	case dictitem.FieldCreateTime:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreateTime(v)
+		return nil
+	case dictitem.FieldUpdateBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdateBy(v)
+		return nil
+	case dictitem.FieldUpdateTime:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdateTime(v)
+		return nil
+	case dictitem.FieldCode:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCode(v)
+		return nil
+	case dictitem.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case dictitem.FieldVal:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVal(v)
+		return nil
+	case dictitem.FieldSort:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSort(v)
+		return nil
+	case dictitem.FieldRemark:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRemark(v)
+		return nil
+	case dictitem.FieldEruptDictID:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEruptDictID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown DictItem field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *DictItemMutation) AddedFields() []string {
+	var fields []string
+	if m.addsort != nil {
+		fields = append(fields, dictitem.FieldSort)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *DictItemMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case dictitem.FieldSort:
+		return m.AddedSort()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *DictItemMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case dictitem.FieldSort:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSort(v)
+		return nil
+	}
+	return fmt.Errorf("unknown DictItem numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *DictItemMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(dictitem.FieldCreateBy) {
+		fields = append(fields, dictitem.FieldCreateBy)
+	}
+	if m.FieldCleared(dictitem.FieldCreateTime) {
+		fields = append(fields, dictitem.FieldCreateTime)
+	}
+	if m.FieldCleared(dictitem.FieldUpdateBy) {
+		fields = append(fields, dictitem.FieldUpdateBy)
+	}
+	if m.FieldCleared(dictitem.FieldUpdateTime) {
+		fields = append(fields, dictitem.FieldUpdateTime)
+	}
+	if m.FieldCleared(dictitem.FieldName) {
+		fields = append(fields, dictitem.FieldName)
+	}
+	if m.FieldCleared(dictitem.FieldVal) {
+		fields = append(fields, dictitem.FieldVal)
+	}
+	if m.FieldCleared(dictitem.FieldSort) {
+		fields = append(fields, dictitem.FieldSort)
+	}
+	if m.FieldCleared(dictitem.FieldRemark) {
+		fields = append(fields, dictitem.FieldRemark)
+	}
+	if m.FieldCleared(dictitem.FieldEruptDictID) {
+		fields = append(fields, dictitem.FieldEruptDictID)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *DictItemMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *DictItemMutation) ClearField(name string) error {
+	switch name {
+	case dictitem.FieldCreateBy:
+		m.ClearCreateBy()
+		return nil
+	case dictitem.FieldCreateTime:
+		m.ClearCreateTime()
+		return nil
+	case dictitem.FieldUpdateBy:
+		m.ClearUpdateBy()
+		return nil
+	case dictitem.FieldUpdateTime:
+		m.ClearUpdateTime()
+		return nil
+	case dictitem.FieldName:
+		m.ClearName()
+		return nil
+	case dictitem.FieldVal:
+		m.ClearVal()
+		return nil
+	case dictitem.FieldSort:
+		m.ClearSort()
+		return nil
+	case dictitem.FieldRemark:
+		m.ClearRemark()
+		return nil
+	case dictitem.FieldEruptDictID:
+		m.ClearEruptDictID()
+		return nil
+	}
+	return fmt.Errorf("unknown DictItem nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *DictItemMutation) ResetField(name string) error {
+	switch name {
+	case dictitem.FieldCreateBy:
+		m.ResetCreateBy()
+		return nil
+	case dictitem.FieldCreateTime:
+		m.ResetCreateTime()
+		return nil
+	case dictitem.FieldUpdateBy:
+		m.ResetUpdateBy()
+		return nil
+	case dictitem.FieldUpdateTime:
+		m.ResetUpdateTime()
+		return nil
+	case dictitem.FieldCode:
+		m.ResetCode()
+		return nil
+	case dictitem.FieldName:
+		m.ResetName()
+		return nil
+	case dictitem.FieldVal:
+		m.ResetVal()
+		return nil
+	case dictitem.FieldSort:
+		m.ResetSort()
+		return nil
+	case dictitem.FieldRemark:
+		m.ResetRemark()
+		return nil
+	case dictitem.FieldEruptDictID:
+		m.ResetEruptDictID()
+		return nil
+	}
+	return fmt.Errorf("unknown DictItem field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *DictItemMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.dict != nil {
+		edges = append(edges, dictitem.EdgeDict)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *DictItemMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case dictitem.EdgeDict:
+		if id := m.dict; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *DictItemMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *DictItemMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *DictItemMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.cleareddict {
+		edges = append(edges, dictitem.EdgeDict)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *DictItemMutation) EdgeCleared(name string) bool {
+	switch name {
+	case dictitem.EdgeDict:
+		return m.cleareddict
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *DictItemMutation) ClearEdge(name string) error {
+	switch name {
+	case dictitem.EdgeDict:
+		m.ClearDict()
+		return nil
+	}
+	return fmt.Errorf("unknown DictItem unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *DictItemMutation) ResetEdge(name string) error {
+	switch name {
+	case dictitem.EdgeDict:
+		m.ResetDict()
+		return nil
+	}
+	return fmt.Errorf("unknown DictItem edge %s", name)
 }
 
 // GroupMutation represents an operation that mutates the Group nodes in the graph.
@@ -8891,6 +10859,1175 @@ func (m *NodeHoldMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown NodeHold edge %s", name)
 }
 
+// OpenAPIMutation represents an operation that mutates the OpenAPI nodes in the graph.
+type OpenAPIMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int64
+	create_by     *string
+	create_time   *time.Time
+	update_by     *string
+	update_time   *time.Time
+	appid         *string
+	name          *string
+	expire        *int
+	addexpire     *int
+	status        *dbtype.Flag
+	secret        *string
+	current_token *string
+	clearedFields map[string]struct{}
+	user          *int64
+	cleareduser   bool
+	done          bool
+	oldValue      func(context.Context) (*OpenAPI, error)
+	predicates    []predicate.OpenAPI
+}
+
+var _ ent.Mutation = (*OpenAPIMutation)(nil)
+
+// openapiOption allows management of the mutation configuration using functional options.
+type openapiOption func(*OpenAPIMutation)
+
+// newOpenAPIMutation creates new mutation for the OpenAPI entity.
+func newOpenAPIMutation(c config, op Op, opts ...openapiOption) *OpenAPIMutation {
+	m := &OpenAPIMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeOpenAPI,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withOpenAPIID sets the ID field of the mutation.
+func withOpenAPIID(id int64) openapiOption {
+	return func(m *OpenAPIMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *OpenAPI
+		)
+		m.oldValue = func(ctx context.Context) (*OpenAPI, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().OpenAPI.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withOpenAPI sets the old OpenAPI of the mutation.
+func withOpenAPI(node *OpenAPI) openapiOption {
+	return func(m *OpenAPIMutation) {
+		m.oldValue = func(context.Context) (*OpenAPI, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m OpenAPIMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m OpenAPIMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of OpenAPI entities.
+func (m *OpenAPIMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *OpenAPIMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *OpenAPIMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().OpenAPI.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetCreateBy sets the "create_by" field.
+func (m *OpenAPIMutation) SetCreateBy(s string) {
+	m.create_by = &s
+}
+
+// CreateBy returns the value of the "create_by" field in the mutation.
+func (m *OpenAPIMutation) CreateBy() (r string, exists bool) {
+	v := m.create_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreateBy returns the old "create_by" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldCreateBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreateBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreateBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreateBy: %w", err)
+	}
+	return oldValue.CreateBy, nil
+}
+
+// ClearCreateBy clears the value of the "create_by" field.
+func (m *OpenAPIMutation) ClearCreateBy() {
+	m.create_by = nil
+	m.clearedFields[openapi.FieldCreateBy] = struct{}{}
+}
+
+// CreateByCleared returns if the "create_by" field was cleared in this mutation.
+func (m *OpenAPIMutation) CreateByCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldCreateBy]
+	return ok
+}
+
+// ResetCreateBy resets all changes to the "create_by" field.
+func (m *OpenAPIMutation) ResetCreateBy() {
+	m.create_by = nil
+	delete(m.clearedFields, openapi.FieldCreateBy)
+}
+
+// SetCreateTime sets the "create_time" field.
+func (m *OpenAPIMutation) SetCreateTime(t time.Time) {
+	m.create_time = &t
+}
+
+// CreateTime returns the value of the "create_time" field in the mutation.
+func (m *OpenAPIMutation) CreateTime() (r time.Time, exists bool) {
+	v := m.create_time
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreateTime returns the old "create_time" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldCreateTime(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreateTime is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreateTime requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreateTime: %w", err)
+	}
+	return oldValue.CreateTime, nil
+}
+
+// ClearCreateTime clears the value of the "create_time" field.
+func (m *OpenAPIMutation) ClearCreateTime() {
+	m.create_time = nil
+	m.clearedFields[openapi.FieldCreateTime] = struct{}{}
+}
+
+// CreateTimeCleared returns if the "create_time" field was cleared in this mutation.
+func (m *OpenAPIMutation) CreateTimeCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldCreateTime]
+	return ok
+}
+
+// ResetCreateTime resets all changes to the "create_time" field.
+func (m *OpenAPIMutation) ResetCreateTime() {
+	m.create_time = nil
+	delete(m.clearedFields, openapi.FieldCreateTime)
+}
+
+// SetUpdateBy sets the "update_by" field.
+func (m *OpenAPIMutation) SetUpdateBy(s string) {
+	m.update_by = &s
+}
+
+// UpdateBy returns the value of the "update_by" field in the mutation.
+func (m *OpenAPIMutation) UpdateBy() (r string, exists bool) {
+	v := m.update_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdateBy returns the old "update_by" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldUpdateBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdateBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdateBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdateBy: %w", err)
+	}
+	return oldValue.UpdateBy, nil
+}
+
+// ClearUpdateBy clears the value of the "update_by" field.
+func (m *OpenAPIMutation) ClearUpdateBy() {
+	m.update_by = nil
+	m.clearedFields[openapi.FieldUpdateBy] = struct{}{}
+}
+
+// UpdateByCleared returns if the "update_by" field was cleared in this mutation.
+func (m *OpenAPIMutation) UpdateByCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldUpdateBy]
+	return ok
+}
+
+// ResetUpdateBy resets all changes to the "update_by" field.
+func (m *OpenAPIMutation) ResetUpdateBy() {
+	m.update_by = nil
+	delete(m.clearedFields, openapi.FieldUpdateBy)
+}
+
+// SetUpdateTime sets the "update_time" field.
+func (m *OpenAPIMutation) SetUpdateTime(t time.Time) {
+	m.update_time = &t
+}
+
+// UpdateTime returns the value of the "update_time" field in the mutation.
+func (m *OpenAPIMutation) UpdateTime() (r time.Time, exists bool) {
+	v := m.update_time
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUpdateTime returns the old "update_time" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldUpdateTime(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUpdateTime is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUpdateTime requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUpdateTime: %w", err)
+	}
+	return oldValue.UpdateTime, nil
+}
+
+// ClearUpdateTime clears the value of the "update_time" field.
+func (m *OpenAPIMutation) ClearUpdateTime() {
+	m.update_time = nil
+	m.clearedFields[openapi.FieldUpdateTime] = struct{}{}
+}
+
+// UpdateTimeCleared returns if the "update_time" field was cleared in this mutation.
+func (m *OpenAPIMutation) UpdateTimeCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldUpdateTime]
+	return ok
+}
+
+// ResetUpdateTime resets all changes to the "update_time" field.
+func (m *OpenAPIMutation) ResetUpdateTime() {
+	m.update_time = nil
+	delete(m.clearedFields, openapi.FieldUpdateTime)
+}
+
+// SetAppid sets the "appid" field.
+func (m *OpenAPIMutation) SetAppid(s string) {
+	m.appid = &s
+}
+
+// Appid returns the value of the "appid" field in the mutation.
+func (m *OpenAPIMutation) Appid() (r string, exists bool) {
+	v := m.appid
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAppid returns the old "appid" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldAppid(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAppid is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAppid requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAppid: %w", err)
+	}
+	return oldValue.Appid, nil
+}
+
+// ResetAppid resets all changes to the "appid" field.
+func (m *OpenAPIMutation) ResetAppid() {
+	m.appid = nil
+}
+
+// SetName sets the "name" field.
+func (m *OpenAPIMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *OpenAPIMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ClearName clears the value of the "name" field.
+func (m *OpenAPIMutation) ClearName() {
+	m.name = nil
+	m.clearedFields[openapi.FieldName] = struct{}{}
+}
+
+// NameCleared returns if the "name" field was cleared in this mutation.
+func (m *OpenAPIMutation) NameCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldName]
+	return ok
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *OpenAPIMutation) ResetName() {
+	m.name = nil
+	delete(m.clearedFields, openapi.FieldName)
+}
+
+// SetExpire sets the "expire" field.
+func (m *OpenAPIMutation) SetExpire(i int) {
+	m.expire = &i
+	m.addexpire = nil
+}
+
+// Expire returns the value of the "expire" field in the mutation.
+func (m *OpenAPIMutation) Expire() (r int, exists bool) {
+	v := m.expire
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldExpire returns the old "expire" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldExpire(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldExpire is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldExpire requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldExpire: %w", err)
+	}
+	return oldValue.Expire, nil
+}
+
+// AddExpire adds i to the "expire" field.
+func (m *OpenAPIMutation) AddExpire(i int) {
+	if m.addexpire != nil {
+		*m.addexpire += i
+	} else {
+		m.addexpire = &i
+	}
+}
+
+// AddedExpire returns the value that was added to the "expire" field in this mutation.
+func (m *OpenAPIMutation) AddedExpire() (r int, exists bool) {
+	v := m.addexpire
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearExpire clears the value of the "expire" field.
+func (m *OpenAPIMutation) ClearExpire() {
+	m.expire = nil
+	m.addexpire = nil
+	m.clearedFields[openapi.FieldExpire] = struct{}{}
+}
+
+// ExpireCleared returns if the "expire" field was cleared in this mutation.
+func (m *OpenAPIMutation) ExpireCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldExpire]
+	return ok
+}
+
+// ResetExpire resets all changes to the "expire" field.
+func (m *OpenAPIMutation) ResetExpire() {
+	m.expire = nil
+	m.addexpire = nil
+	delete(m.clearedFields, openapi.FieldExpire)
+}
+
+// SetEruptUserID sets the "erupt_user_id" field.
+func (m *OpenAPIMutation) SetEruptUserID(i int64) {
+	m.user = &i
+}
+
+// EruptUserID returns the value of the "erupt_user_id" field in the mutation.
+func (m *OpenAPIMutation) EruptUserID() (r int64, exists bool) {
+	v := m.user
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEruptUserID returns the old "erupt_user_id" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldEruptUserID(ctx context.Context) (v *int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEruptUserID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEruptUserID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEruptUserID: %w", err)
+	}
+	return oldValue.EruptUserID, nil
+}
+
+// ClearEruptUserID clears the value of the "erupt_user_id" field.
+func (m *OpenAPIMutation) ClearEruptUserID() {
+	m.user = nil
+	m.clearedFields[openapi.FieldEruptUserID] = struct{}{}
+}
+
+// EruptUserIDCleared returns if the "erupt_user_id" field was cleared in this mutation.
+func (m *OpenAPIMutation) EruptUserIDCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldEruptUserID]
+	return ok
+}
+
+// ResetEruptUserID resets all changes to the "erupt_user_id" field.
+func (m *OpenAPIMutation) ResetEruptUserID() {
+	m.user = nil
+	delete(m.clearedFields, openapi.FieldEruptUserID)
+}
+
+// SetStatus sets the "status" field.
+func (m *OpenAPIMutation) SetStatus(d dbtype.Flag) {
+	m.status = &d
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *OpenAPIMutation) Status() (r dbtype.Flag, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldStatus(ctx context.Context) (v dbtype.Flag, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ClearStatus clears the value of the "status" field.
+func (m *OpenAPIMutation) ClearStatus() {
+	m.status = nil
+	m.clearedFields[openapi.FieldStatus] = struct{}{}
+}
+
+// StatusCleared returns if the "status" field was cleared in this mutation.
+func (m *OpenAPIMutation) StatusCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldStatus]
+	return ok
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *OpenAPIMutation) ResetStatus() {
+	m.status = nil
+	delete(m.clearedFields, openapi.FieldStatus)
+}
+
+// SetSecret sets the "secret" field.
+func (m *OpenAPIMutation) SetSecret(s string) {
+	m.secret = &s
+}
+
+// Secret returns the value of the "secret" field in the mutation.
+func (m *OpenAPIMutation) Secret() (r string, exists bool) {
+	v := m.secret
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSecret returns the old "secret" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldSecret(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSecret is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSecret requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSecret: %w", err)
+	}
+	return oldValue.Secret, nil
+}
+
+// ClearSecret clears the value of the "secret" field.
+func (m *OpenAPIMutation) ClearSecret() {
+	m.secret = nil
+	m.clearedFields[openapi.FieldSecret] = struct{}{}
+}
+
+// SecretCleared returns if the "secret" field was cleared in this mutation.
+func (m *OpenAPIMutation) SecretCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldSecret]
+	return ok
+}
+
+// ResetSecret resets all changes to the "secret" field.
+func (m *OpenAPIMutation) ResetSecret() {
+	m.secret = nil
+	delete(m.clearedFields, openapi.FieldSecret)
+}
+
+// SetCurrentToken sets the "current_token" field.
+func (m *OpenAPIMutation) SetCurrentToken(s string) {
+	m.current_token = &s
+}
+
+// CurrentToken returns the value of the "current_token" field in the mutation.
+func (m *OpenAPIMutation) CurrentToken() (r string, exists bool) {
+	v := m.current_token
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCurrentToken returns the old "current_token" field's value of the OpenAPI entity.
+// If the OpenAPI object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *OpenAPIMutation) OldCurrentToken(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCurrentToken is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCurrentToken requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCurrentToken: %w", err)
+	}
+	return oldValue.CurrentToken, nil
+}
+
+// ClearCurrentToken clears the value of the "current_token" field.
+func (m *OpenAPIMutation) ClearCurrentToken() {
+	m.current_token = nil
+	m.clearedFields[openapi.FieldCurrentToken] = struct{}{}
+}
+
+// CurrentTokenCleared returns if the "current_token" field was cleared in this mutation.
+func (m *OpenAPIMutation) CurrentTokenCleared() bool {
+	_, ok := m.clearedFields[openapi.FieldCurrentToken]
+	return ok
+}
+
+// ResetCurrentToken resets all changes to the "current_token" field.
+func (m *OpenAPIMutation) ResetCurrentToken() {
+	m.current_token = nil
+	delete(m.clearedFields, openapi.FieldCurrentToken)
+}
+
+// SetUserID sets the "user" edge to the User entity by id.
+func (m *OpenAPIMutation) SetUserID(id int64) {
+	m.user = &id
+}
+
+// ClearUser clears the "user" edge to the User entity.
+func (m *OpenAPIMutation) ClearUser() {
+	m.cleareduser = true
+	m.clearedFields[openapi.FieldEruptUserID] = struct{}{}
+}
+
+// UserCleared reports if the "user" edge to the User entity was cleared.
+func (m *OpenAPIMutation) UserCleared() bool {
+	return m.EruptUserIDCleared() || m.cleareduser
+}
+
+// UserID returns the "user" edge ID in the mutation.
+func (m *OpenAPIMutation) UserID() (id int64, exists bool) {
+	if m.user != nil {
+		return *m.user, true
+	}
+	return
+}
+
+// UserIDs returns the "user" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// UserID instead. It exists only for internal usage by the builders.
+func (m *OpenAPIMutation) UserIDs() (ids []int64) {
+	if id := m.user; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetUser resets all changes to the "user" edge.
+func (m *OpenAPIMutation) ResetUser() {
+	m.user = nil
+	m.cleareduser = false
+}
+
+// Where appends a list predicates to the OpenAPIMutation builder.
+func (m *OpenAPIMutation) Where(ps ...predicate.OpenAPI) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the OpenAPIMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *OpenAPIMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.OpenAPI, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *OpenAPIMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *OpenAPIMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (OpenAPI).
+func (m *OpenAPIMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *OpenAPIMutation) Fields() []string {
+	fields := make([]string, 0, 11)
+	if m.create_by != nil {
+		fields = append(fields, openapi.FieldCreateBy)
+	}
+	if m.create_time != nil {
+		fields = append(fields, openapi.FieldCreateTime)
+	}
+	if m.update_by != nil {
+		fields = append(fields, openapi.FieldUpdateBy)
+	}
+	if m.update_time != nil {
+		fields = append(fields, openapi.FieldUpdateTime)
+	}
+	if m.appid != nil {
+		fields = append(fields, openapi.FieldAppid)
+	}
+	if m.name != nil {
+		fields = append(fields, openapi.FieldName)
+	}
+	if m.expire != nil {
+		fields = append(fields, openapi.FieldExpire)
+	}
+	if m.user != nil {
+		fields = append(fields, openapi.FieldEruptUserID)
+	}
+	if m.status != nil {
+		fields = append(fields, openapi.FieldStatus)
+	}
+	if m.secret != nil {
+		fields = append(fields, openapi.FieldSecret)
+	}
+	if m.current_token != nil {
+		fields = append(fields, openapi.FieldCurrentToken)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *OpenAPIMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case openapi.FieldCreateBy:
+		return m.CreateBy()
+	case openapi.FieldCreateTime:
+		return m.CreateTime()
+	case openapi.FieldUpdateBy:
+		return m.UpdateBy()
+	case openapi.FieldUpdateTime:
+		return m.UpdateTime()
+	case openapi.FieldAppid:
+		return m.Appid()
+	case openapi.FieldName:
+		return m.Name()
+	case openapi.FieldExpire:
+		return m.Expire()
+	case openapi.FieldEruptUserID:
+		return m.EruptUserID()
+	case openapi.FieldStatus:
+		return m.Status()
+	case openapi.FieldSecret:
+		return m.Secret()
+	case openapi.FieldCurrentToken:
+		return m.CurrentToken()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *OpenAPIMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case openapi.FieldCreateBy:
+		return m.OldCreateBy(ctx)
+	case openapi.FieldCreateTime:
+		return m.OldCreateTime(ctx)
+	case openapi.FieldUpdateBy:
+		return m.OldUpdateBy(ctx)
+	case openapi.FieldUpdateTime:
+		return m.OldUpdateTime(ctx)
+	case openapi.FieldAppid:
+		return m.OldAppid(ctx)
+	case openapi.FieldName:
+		return m.OldName(ctx)
+	case openapi.FieldExpire:
+		return m.OldExpire(ctx)
+	case openapi.FieldEruptUserID:
+		return m.OldEruptUserID(ctx)
+	case openapi.FieldStatus:
+		return m.OldStatus(ctx)
+	case openapi.FieldSecret:
+		return m.OldSecret(ctx)
+	case openapi.FieldCurrentToken:
+		return m.OldCurrentToken(ctx)
+	}
+	return nil, fmt.Errorf("unknown OpenAPI field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *OpenAPIMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case openapi.FieldCreateBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreateBy(v)
+		return nil
+	case openapi.FieldCreateTime:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreateTime(v)
+		return nil
+	case openapi.FieldUpdateBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdateBy(v)
+		return nil
+	case openapi.FieldUpdateTime:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUpdateTime(v)
+		return nil
+	case openapi.FieldAppid:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAppid(v)
+		return nil
+	case openapi.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case openapi.FieldExpire:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetExpire(v)
+		return nil
+	case openapi.FieldEruptUserID:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEruptUserID(v)
+		return nil
+	case openapi.FieldStatus:
+		v, ok := value.(dbtype.Flag)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case openapi.FieldSecret:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSecret(v)
+		return nil
+	case openapi.FieldCurrentToken:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCurrentToken(v)
+		return nil
+	}
+	return fmt.Errorf("unknown OpenAPI field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *OpenAPIMutation) AddedFields() []string {
+	var fields []string
+	if m.addexpire != nil {
+		fields = append(fields, openapi.FieldExpire)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *OpenAPIMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case openapi.FieldExpire:
+		return m.AddedExpire()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *OpenAPIMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case openapi.FieldExpire:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddExpire(v)
+		return nil
+	}
+	return fmt.Errorf("unknown OpenAPI numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *OpenAPIMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(openapi.FieldCreateBy) {
+		fields = append(fields, openapi.FieldCreateBy)
+	}
+	if m.FieldCleared(openapi.FieldCreateTime) {
+		fields = append(fields, openapi.FieldCreateTime)
+	}
+	if m.FieldCleared(openapi.FieldUpdateBy) {
+		fields = append(fields, openapi.FieldUpdateBy)
+	}
+	if m.FieldCleared(openapi.FieldUpdateTime) {
+		fields = append(fields, openapi.FieldUpdateTime)
+	}
+	if m.FieldCleared(openapi.FieldName) {
+		fields = append(fields, openapi.FieldName)
+	}
+	if m.FieldCleared(openapi.FieldExpire) {
+		fields = append(fields, openapi.FieldExpire)
+	}
+	if m.FieldCleared(openapi.FieldEruptUserID) {
+		fields = append(fields, openapi.FieldEruptUserID)
+	}
+	if m.FieldCleared(openapi.FieldStatus) {
+		fields = append(fields, openapi.FieldStatus)
+	}
+	if m.FieldCleared(openapi.FieldSecret) {
+		fields = append(fields, openapi.FieldSecret)
+	}
+	if m.FieldCleared(openapi.FieldCurrentToken) {
+		fields = append(fields, openapi.FieldCurrentToken)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *OpenAPIMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *OpenAPIMutation) ClearField(name string) error {
+	switch name {
+	case openapi.FieldCreateBy:
+		m.ClearCreateBy()
+		return nil
+	case openapi.FieldCreateTime:
+		m.ClearCreateTime()
+		return nil
+	case openapi.FieldUpdateBy:
+		m.ClearUpdateBy()
+		return nil
+	case openapi.FieldUpdateTime:
+		m.ClearUpdateTime()
+		return nil
+	case openapi.FieldName:
+		m.ClearName()
+		return nil
+	case openapi.FieldExpire:
+		m.ClearExpire()
+		return nil
+	case openapi.FieldEruptUserID:
+		m.ClearEruptUserID()
+		return nil
+	case openapi.FieldStatus:
+		m.ClearStatus()
+		return nil
+	case openapi.FieldSecret:
+		m.ClearSecret()
+		return nil
+	case openapi.FieldCurrentToken:
+		m.ClearCurrentToken()
+		return nil
+	}
+	return fmt.Errorf("unknown OpenAPI nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *OpenAPIMutation) ResetField(name string) error {
+	switch name {
+	case openapi.FieldCreateBy:
+		m.ResetCreateBy()
+		return nil
+	case openapi.FieldCreateTime:
+		m.ResetCreateTime()
+		return nil
+	case openapi.FieldUpdateBy:
+		m.ResetUpdateBy()
+		return nil
+	case openapi.FieldUpdateTime:
+		m.ResetUpdateTime()
+		return nil
+	case openapi.FieldAppid:
+		m.ResetAppid()
+		return nil
+	case openapi.FieldName:
+		m.ResetName()
+		return nil
+	case openapi.FieldExpire:
+		m.ResetExpire()
+		return nil
+	case openapi.FieldEruptUserID:
+		m.ResetEruptUserID()
+		return nil
+	case openapi.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case openapi.FieldSecret:
+		m.ResetSecret()
+		return nil
+	case openapi.FieldCurrentToken:
+		m.ResetCurrentToken()
+		return nil
+	}
+	return fmt.Errorf("unknown OpenAPI field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *OpenAPIMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.user != nil {
+		edges = append(edges, openapi.EdgeUser)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *OpenAPIMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case openapi.EdgeUser:
+		if id := m.user; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *OpenAPIMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *OpenAPIMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *OpenAPIMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.cleareduser {
+		edges = append(edges, openapi.EdgeUser)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *OpenAPIMutation) EdgeCleared(name string) bool {
+	switch name {
+	case openapi.EdgeUser:
+		return m.cleareduser
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *OpenAPIMutation) ClearEdge(name string) error {
+	switch name {
+	case openapi.EdgeUser:
+		m.ClearUser()
+		return nil
+	}
+	return fmt.Errorf("unknown OpenAPI unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *OpenAPIMutation) ResetEdge(name string) error {
+	switch name {
+	case openapi.EdgeUser:
+		m.ResetUser()
+		return nil
+	}
+	return fmt.Errorf("unknown OpenAPI edge %s", name)
+}
+
 // OperateExtraMutation represents an operation that mutates the OperateExtra nodes in the graph.
 type OperateExtraMutation struct {
 	config
@@ -13777,6 +16914,9 @@ type UserMutation struct {
 	clearedorg         bool
 	post               *int64
 	clearedpost        bool
+	open_apis          map[int64]struct{}
+	removedopen_apis   map[int64]struct{}
+	clearedopen_apis   bool
 	done               bool
 	oldValue           func(context.Context) (*User, error)
 	predicates         []predicate.User
@@ -15295,6 +18435,60 @@ func (m *UserMutation) ResetPost() {
 	m.clearedpost = false
 }
 
+// AddOpenAPIIDs adds the "open_apis" edge to the OpenAPI entity by ids.
+func (m *UserMutation) AddOpenAPIIDs(ids ...int64) {
+	if m.open_apis == nil {
+		m.open_apis = make(map[int64]struct{})
+	}
+	for i := range ids {
+		m.open_apis[ids[i]] = struct{}{}
+	}
+}
+
+// ClearOpenApis clears the "open_apis" edge to the OpenAPI entity.
+func (m *UserMutation) ClearOpenApis() {
+	m.clearedopen_apis = true
+}
+
+// OpenApisCleared reports if the "open_apis" edge to the OpenAPI entity was cleared.
+func (m *UserMutation) OpenApisCleared() bool {
+	return m.clearedopen_apis
+}
+
+// RemoveOpenAPIIDs removes the "open_apis" edge to the OpenAPI entity by IDs.
+func (m *UserMutation) RemoveOpenAPIIDs(ids ...int64) {
+	if m.removedopen_apis == nil {
+		m.removedopen_apis = make(map[int64]struct{})
+	}
+	for i := range ids {
+		delete(m.open_apis, ids[i])
+		m.removedopen_apis[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedOpenApis returns the removed IDs of the "open_apis" edge to the OpenAPI entity.
+func (m *UserMutation) RemovedOpenApisIDs() (ids []int64) {
+	for id := range m.removedopen_apis {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// OpenApisIDs returns the "open_apis" edge IDs in the mutation.
+func (m *UserMutation) OpenApisIDs() (ids []int64) {
+	for id := range m.open_apis {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetOpenApis resets all changes to the "open_apis" edge.
+func (m *UserMutation) ResetOpenApis() {
+	m.open_apis = nil
+	m.clearedopen_apis = false
+	m.removedopen_apis = nil
+}
+
 // Where appends a list predicates to the UserMutation builder.
 func (m *UserMutation) Where(ps ...predicate.User) {
 	m.predicates = append(m.predicates, ps...)
@@ -16022,7 +19216,7 @@ func (m *UserMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *UserMutation) AddedEdges() []string {
-	edges := make([]string, 0, 3)
+	edges := make([]string, 0, 4)
 	if m.roles != nil {
 		edges = append(edges, user.EdgeRoles)
 	}
@@ -16031,6 +19225,9 @@ func (m *UserMutation) AddedEdges() []string {
 	}
 	if m.post != nil {
 		edges = append(edges, user.EdgePost)
+	}
+	if m.open_apis != nil {
+		edges = append(edges, user.EdgeOpenApis)
 	}
 	return edges
 }
@@ -16053,15 +19250,24 @@ func (m *UserMutation) AddedIDs(name string) []ent.Value {
 		if id := m.post; id != nil {
 			return []ent.Value{*id}
 		}
+	case user.EdgeOpenApis:
+		ids := make([]ent.Value, 0, len(m.open_apis))
+		for id := range m.open_apis {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *UserMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 3)
+	edges := make([]string, 0, 4)
 	if m.removedroles != nil {
 		edges = append(edges, user.EdgeRoles)
+	}
+	if m.removedopen_apis != nil {
+		edges = append(edges, user.EdgeOpenApis)
 	}
 	return edges
 }
@@ -16076,13 +19282,19 @@ func (m *UserMutation) RemovedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case user.EdgeOpenApis:
+		ids := make([]ent.Value, 0, len(m.removedopen_apis))
+		for id := range m.removedopen_apis {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *UserMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 3)
+	edges := make([]string, 0, 4)
 	if m.clearedroles {
 		edges = append(edges, user.EdgeRoles)
 	}
@@ -16091,6 +19303,9 @@ func (m *UserMutation) ClearedEdges() []string {
 	}
 	if m.clearedpost {
 		edges = append(edges, user.EdgePost)
+	}
+	if m.clearedopen_apis {
+		edges = append(edges, user.EdgeOpenApis)
 	}
 	return edges
 }
@@ -16105,6 +19320,8 @@ func (m *UserMutation) EdgeCleared(name string) bool {
 		return m.clearedorg
 	case user.EdgePost:
 		return m.clearedpost
+	case user.EdgeOpenApis:
+		return m.clearedopen_apis
 	}
 	return false
 }
@@ -16135,6 +19352,9 @@ func (m *UserMutation) ResetEdge(name string) error {
 		return nil
 	case user.EdgePost:
 		m.ResetPost()
+		return nil
+	case user.EdgeOpenApis:
+		m.ResetOpenApis()
 		return nil
 	}
 	return fmt.Errorf("unknown User edge %s", name)

@@ -5,6 +5,8 @@ package ent
 import (
 	"eruptcloud/ent/configrevision"
 	"eruptcloud/ent/dbtype"
+	"eruptcloud/ent/dict"
+	"eruptcloud/ent/dictitem"
 	"eruptcloud/ent/group"
 	"eruptcloud/ent/groupextra"
 	"eruptcloud/ent/loginlog"
@@ -14,6 +16,7 @@ import (
 	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/openapi"
 	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
@@ -43,6 +46,80 @@ func init() {
 	configrevisionDescNote := configrevisionFields[7].Descriptor()
 	// configrevision.NoteValidator is a validator for the "note" field. It is called by the builders before save.
 	configrevision.NoteValidator = configrevisionDescNote.Validators[0].(func(string) error)
+	dictMixin := schema.Dict{}.Mixin()
+	dictMixinFields0 := dictMixin[0].Fields()
+	_ = dictMixinFields0
+	dictFields := schema.Dict{}.Fields()
+	_ = dictFields
+	// dictDescCreateBy is the schema descriptor for create_by field.
+	dictDescCreateBy := dictMixinFields0[1].Descriptor()
+	// dict.CreateByValidator is a validator for the "create_by" field. It is called by the builders before save.
+	dict.CreateByValidator = dictDescCreateBy.Validators[0].(func(string) error)
+	// dictDescCreateTime is the schema descriptor for create_time field.
+	dictDescCreateTime := dictMixinFields0[2].Descriptor()
+	// dict.DefaultCreateTime holds the default value on creation for the create_time field.
+	dict.DefaultCreateTime = dictDescCreateTime.Default.(func() time.Time)
+	// dictDescUpdateBy is the schema descriptor for update_by field.
+	dictDescUpdateBy := dictMixinFields0[3].Descriptor()
+	// dict.UpdateByValidator is a validator for the "update_by" field. It is called by the builders before save.
+	dict.UpdateByValidator = dictDescUpdateBy.Validators[0].(func(string) error)
+	// dictDescUpdateTime is the schema descriptor for update_time field.
+	dictDescUpdateTime := dictMixinFields0[4].Descriptor()
+	// dict.DefaultUpdateTime holds the default value on creation for the update_time field.
+	dict.DefaultUpdateTime = dictDescUpdateTime.Default.(func() time.Time)
+	// dict.UpdateDefaultUpdateTime holds the default value on update for the update_time field.
+	dict.UpdateDefaultUpdateTime = dictDescUpdateTime.UpdateDefault.(func() time.Time)
+	// dictDescCode is the schema descriptor for code field.
+	dictDescCode := dictFields[0].Descriptor()
+	// dict.CodeValidator is a validator for the "code" field. It is called by the builders before save.
+	dict.CodeValidator = dictDescCode.Validators[0].(func(string) error)
+	// dictDescName is the schema descriptor for name field.
+	dictDescName := dictFields[1].Descriptor()
+	// dict.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	dict.NameValidator = dictDescName.Validators[0].(func(string) error)
+	// dictDescRemark is the schema descriptor for remark field.
+	dictDescRemark := dictFields[2].Descriptor()
+	// dict.RemarkValidator is a validator for the "remark" field. It is called by the builders before save.
+	dict.RemarkValidator = dictDescRemark.Validators[0].(func(string) error)
+	dictitemMixin := schema.DictItem{}.Mixin()
+	dictitemMixinFields0 := dictitemMixin[0].Fields()
+	_ = dictitemMixinFields0
+	dictitemFields := schema.DictItem{}.Fields()
+	_ = dictitemFields
+	// dictitemDescCreateBy is the schema descriptor for create_by field.
+	dictitemDescCreateBy := dictitemMixinFields0[1].Descriptor()
+	// dictitem.CreateByValidator is a validator for the "create_by" field. It is called by the builders before save.
+	dictitem.CreateByValidator = dictitemDescCreateBy.Validators[0].(func(string) error)
+	// dictitemDescCreateTime is the schema descriptor for create_time field.
+	dictitemDescCreateTime := dictitemMixinFields0[2].Descriptor()
+	// dictitem.DefaultCreateTime holds the default value on creation for the create_time field.
+	dictitem.DefaultCreateTime = dictitemDescCreateTime.Default.(func() time.Time)
+	// dictitemDescUpdateBy is the schema descriptor for update_by field.
+	dictitemDescUpdateBy := dictitemMixinFields0[3].Descriptor()
+	// dictitem.UpdateByValidator is a validator for the "update_by" field. It is called by the builders before save.
+	dictitem.UpdateByValidator = dictitemDescUpdateBy.Validators[0].(func(string) error)
+	// dictitemDescUpdateTime is the schema descriptor for update_time field.
+	dictitemDescUpdateTime := dictitemMixinFields0[4].Descriptor()
+	// dictitem.DefaultUpdateTime holds the default value on creation for the update_time field.
+	dictitem.DefaultUpdateTime = dictitemDescUpdateTime.Default.(func() time.Time)
+	// dictitem.UpdateDefaultUpdateTime holds the default value on update for the update_time field.
+	dictitem.UpdateDefaultUpdateTime = dictitemDescUpdateTime.UpdateDefault.(func() time.Time)
+	// dictitemDescCode is the schema descriptor for code field.
+	dictitemDescCode := dictitemFields[0].Descriptor()
+	// dictitem.CodeValidator is a validator for the "code" field. It is called by the builders before save.
+	dictitem.CodeValidator = dictitemDescCode.Validators[0].(func(string) error)
+	// dictitemDescName is the schema descriptor for name field.
+	dictitemDescName := dictitemFields[1].Descriptor()
+	// dictitem.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	dictitem.NameValidator = dictitemDescName.Validators[0].(func(string) error)
+	// dictitemDescVal is the schema descriptor for val field.
+	dictitemDescVal := dictitemFields[2].Descriptor()
+	// dictitem.ValValidator is a validator for the "val" field. It is called by the builders before save.
+	dictitem.ValValidator = dictitemDescVal.Validators[0].(func(string) error)
+	// dictitemDescRemark is the schema descriptor for remark field.
+	dictitemDescRemark := dictitemFields[4].Descriptor()
+	// dictitem.RemarkValidator is a validator for the "remark" field. It is called by the builders before save.
+	dictitem.RemarkValidator = dictitemDescRemark.Validators[0].(func(string) error)
 	groupMixin := schema.Group{}.Mixin()
 	groupMixinFields0 := groupMixin[0].Fields()
 	_ = groupMixinFields0
@@ -296,6 +373,49 @@ func init() {
 	nodeholdDescAccount := nodeholdFields[4].Descriptor()
 	// nodehold.AccountValidator is a validator for the "account" field. It is called by the builders before save.
 	nodehold.AccountValidator = nodeholdDescAccount.Validators[0].(func(string) error)
+	openapiMixin := schema.OpenAPI{}.Mixin()
+	openapiMixinFields0 := openapiMixin[0].Fields()
+	_ = openapiMixinFields0
+	openapiFields := schema.OpenAPI{}.Fields()
+	_ = openapiFields
+	// openapiDescCreateBy is the schema descriptor for create_by field.
+	openapiDescCreateBy := openapiMixinFields0[1].Descriptor()
+	// openapi.CreateByValidator is a validator for the "create_by" field. It is called by the builders before save.
+	openapi.CreateByValidator = openapiDescCreateBy.Validators[0].(func(string) error)
+	// openapiDescCreateTime is the schema descriptor for create_time field.
+	openapiDescCreateTime := openapiMixinFields0[2].Descriptor()
+	// openapi.DefaultCreateTime holds the default value on creation for the create_time field.
+	openapi.DefaultCreateTime = openapiDescCreateTime.Default.(func() time.Time)
+	// openapiDescUpdateBy is the schema descriptor for update_by field.
+	openapiDescUpdateBy := openapiMixinFields0[3].Descriptor()
+	// openapi.UpdateByValidator is a validator for the "update_by" field. It is called by the builders before save.
+	openapi.UpdateByValidator = openapiDescUpdateBy.Validators[0].(func(string) error)
+	// openapiDescUpdateTime is the schema descriptor for update_time field.
+	openapiDescUpdateTime := openapiMixinFields0[4].Descriptor()
+	// openapi.DefaultUpdateTime holds the default value on creation for the update_time field.
+	openapi.DefaultUpdateTime = openapiDescUpdateTime.Default.(func() time.Time)
+	// openapi.UpdateDefaultUpdateTime holds the default value on update for the update_time field.
+	openapi.UpdateDefaultUpdateTime = openapiDescUpdateTime.UpdateDefault.(func() time.Time)
+	// openapiDescAppid is the schema descriptor for appid field.
+	openapiDescAppid := openapiFields[0].Descriptor()
+	// openapi.AppidValidator is a validator for the "appid" field. It is called by the builders before save.
+	openapi.AppidValidator = openapiDescAppid.Validators[0].(func(string) error)
+	// openapiDescName is the schema descriptor for name field.
+	openapiDescName := openapiFields[1].Descriptor()
+	// openapi.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	openapi.NameValidator = openapiDescName.Validators[0].(func(string) error)
+	// openapiDescStatus is the schema descriptor for status field.
+	openapiDescStatus := openapiFields[4].Descriptor()
+	// openapi.DefaultStatus holds the default value on creation for the status field.
+	openapi.DefaultStatus = dbtype.Flag(openapiDescStatus.Default.(bool))
+	// openapiDescSecret is the schema descriptor for secret field.
+	openapiDescSecret := openapiFields[5].Descriptor()
+	// openapi.SecretValidator is a validator for the "secret" field. It is called by the builders before save.
+	openapi.SecretValidator = openapiDescSecret.Validators[0].(func(string) error)
+	// openapiDescCurrentToken is the schema descriptor for current_token field.
+	openapiDescCurrentToken := openapiFields[6].Descriptor()
+	// openapi.CurrentTokenValidator is a validator for the "current_token" field. It is called by the builders before save.
+	openapi.CurrentTokenValidator = openapiDescCurrentToken.Validators[0].(func(string) error)
 	operateextraFields := schema.OperateExtra{}.Fields()
 	_ = operateextraFields
 	// operateextraDescAccount is the schema descriptor for account field.

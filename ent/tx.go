@@ -16,6 +16,10 @@ type Tx struct {
 	config
 	// ConfigRevision is the client for interacting with the ConfigRevision builders.
 	ConfigRevision *ConfigRevisionClient
+	// Dict is the client for interacting with the Dict builders.
+	Dict *DictClient
+	// DictItem is the client for interacting with the DictItem builders.
+	DictItem *DictItemClient
 	// Group is the client for interacting with the Group builders.
 	Group *GroupClient
 	// GroupExtra is the client for interacting with the GroupExtra builders.
@@ -34,6 +38,8 @@ type Tx struct {
 	NodeExtra *NodeExtraClient
 	// NodeHold is the client for interacting with the NodeHold builders.
 	NodeHold *NodeHoldClient
+	// OpenAPI is the client for interacting with the OpenAPI builders.
+	OpenAPI *OpenAPIClient
 	// OperateExtra is the client for interacting with the OperateExtra builders.
 	OperateExtra *OperateExtraClient
 	// OperateLog is the client for interacting with the OperateLog builders.
@@ -180,6 +186,8 @@ func (tx *Tx) Client() *Client {
 
 func (tx *Tx) init() {
 	tx.ConfigRevision = NewConfigRevisionClient(tx.config)
+	tx.Dict = NewDictClient(tx.config)
+	tx.DictItem = NewDictItemClient(tx.config)
 	tx.Group = NewGroupClient(tx.config)
 	tx.GroupExtra = NewGroupExtraClient(tx.config)
 	tx.LoginLog = NewLoginLogClient(tx.config)
@@ -189,6 +197,7 @@ func (tx *Tx) init() {
 	tx.NodeEvent = NewNodeEventClient(tx.config)
 	tx.NodeExtra = NewNodeExtraClient(tx.config)
 	tx.NodeHold = NewNodeHoldClient(tx.config)
+	tx.OpenAPI = NewOpenAPIClient(tx.config)
 	tx.OperateExtra = NewOperateExtraClient(tx.config)
 	tx.OperateLog = NewOperateLogClient(tx.config)
 	tx.Org = NewOrgClient(tx.config)

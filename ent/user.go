@@ -84,9 +84,11 @@ type UserEdges struct {
 	Org *Org `json:"org,omitempty"`
 	// Post holds the value of the post edge.
 	Post *Post `json:"post,omitempty"`
+	// OpenApis holds the value of the open_apis edge.
+	OpenApis []*OpenAPI `json:"open_apis,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [3]bool
+	loadedTypes [4]bool
 }
 
 // RolesOrErr returns the Roles value or an error if the edge
@@ -118,6 +120,15 @@ func (e UserEdges) PostOrErr() (*Post, error) {
 		return nil, &NotFoundError{label: post.Label}
 	}
 	return nil, &NotLoadedError{edge: "post"}
+}
+
+// OpenApisOrErr returns the OpenApis value or an error if the edge
+// was not loaded in eager-loading.
+func (e UserEdges) OpenApisOrErr() ([]*OpenAPI, error) {
+	if e.loadedTypes[3] {
+		return e.OpenApis, nil
+	}
+	return nil, &NotLoadedError{edge: "open_apis"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -342,6 +353,11 @@ func (_m *User) QueryOrg() *OrgQuery {
 // QueryPost queries the "post" edge of the User entity.
 func (_m *User) QueryPost() *PostQuery {
 	return NewUserClient(_m.config).QueryPost(_m)
+}
+
+// QueryOpenApis queries the "open_apis" edge of the User entity.
+func (_m *User) QueryOpenApis() *OpenAPIQuery {
+	return NewUserClient(_m.config).QueryOpenApis(_m)
 }
 
 // Update returns a builder for updating this User.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"eruptcloud/ent/dbtype"
+	"eruptcloud/ent/openapi"
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
 	"eruptcloud/ent/role"
@@ -427,6 +428,21 @@ func (_c *UserCreate) SetPost(v *Post) *UserCreate {
 	return _c.SetPostID(v.ID)
 }
 
+// AddOpenAPIIDs adds the "open_apis" edge to the OpenAPI entity by IDs.
+func (_c *UserCreate) AddOpenAPIIDs(ids ...int64) *UserCreate {
+	_c.mutation.AddOpenAPIIDs(ids...)
+	return _c
+}
+
+// AddOpenApis adds the "open_apis" edges to the OpenAPI entity.
+func (_c *UserCreate) AddOpenApis(v ...*OpenAPI) *UserCreate {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddOpenAPIIDs(ids...)
+}
+
 // Mutation returns the UserMutation object of the builder.
 func (_c *UserCreate) Mutation() *UserMutation {
 	return _c.mutation
@@ -722,6 +738,22 @@ func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
 		_node.EruptPostID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.OpenApisIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   user.OpenApisTable,
+			Columns: []string{user.OpenApisColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(openapi.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec

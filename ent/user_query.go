@@ -5,6 +5,7 @@ package ent
 import (
 	"context"
 	"database/sql/driver"
+	"eruptcloud/ent/openapi"
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
 	"eruptcloud/ent/predicate"
@@ -23,14 +24,15 @@ import (
 // UserQuery is the builder for querying User entities.
 type UserQuery struct {
 	config
-	ctx        *QueryContext
-	order      []user.OrderOption
-	inters     []Interceptor
-	predicates []predicate.User
-	withRoles  *RoleQuery
-	withOrg    *OrgQuery
-	withPost   *PostQuery
-	modifiers  []func(*sql.Selector)
+	ctx          *QueryContext
+	order        []user.OrderOption
+	inters       []Interceptor
+	predicates   []predicate.User
+	withRoles    *RoleQuery
+	withOrg      *OrgQuery
+	withPost     *PostQuery
+	withOpenApis *OpenAPIQuery
+	modifiers    []func(*sql.Selector)
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -126,6 +128,28 @@ func (_q *UserQuery) QueryPost() *PostQuery {
 			sqlgraph.From(user.Table, user.FieldID, selector),
 			sqlgraph.To(post.Table, post.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, user.PostTable, user.PostColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryOpenApis chains the current query on the "open_apis" edge.
+func (_q *UserQuery) QueryOpenApis() *OpenAPIQuery {
+	query := (&OpenAPIClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(user.Table, user.FieldID, selector),
+			sqlgraph.To(openapi.Table, openapi.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, user.OpenApisTable, user.OpenApisColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -320,14 +344,15 @@ func (_q *UserQuery) Clone() *UserQuery {
 		return nil
 	}
 	return &UserQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]user.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.User{}, _q.predicates...),
-		withRoles:  _q.withRoles.Clone(),
-		withOrg:    _q.withOrg.Clone(),
-		withPost:   _q.withPost.Clone(),
+		config:       _q.config,
+		ctx:          _q.ctx.Clone(),
+		order:        append([]user.OrderOption{}, _q.order...),
+		inters:       append([]Interceptor{}, _q.inters...),
+		predicates:   append([]predicate.User{}, _q.predicates...),
+		withRoles:    _q.withRoles.Clone(),
+		withOrg:      _q.withOrg.Clone(),
+		withPost:     _q.withPost.Clone(),
+		withOpenApis: _q.withOpenApis.Clone(),
 		// clone intermediate query.
 		sql:       _q.sql.Clone(),
 		path:      _q.path,
@@ -365,6 +390,17 @@ func (_q *UserQuery) WithPost(opts ...func(*PostQuery)) *UserQuery {
 		opt(query)
 	}
 	_q.withPost = query
+	return _q
+}
+
+// WithOpenApis tells the query-builder to eager-load the nodes that are connected to
+// the "open_apis" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *UserQuery) WithOpenApis(opts ...func(*OpenAPIQuery)) *UserQuery {
+	query := (&OpenAPIClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withOpenApis = query
 	return _q
 }
 
@@ -446,10 +482,11 @@ func (_q *UserQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*User, e
 	var (
 		nodes       = []*User{}
 		_spec       = _q.querySpec()
-		loadedTypes = [3]bool{
+		loadedTypes = [4]bool{
 			_q.withRoles != nil,
 			_q.withOrg != nil,
 			_q.withPost != nil,
+			_q.withOpenApis != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -489,6 +526,13 @@ func (_q *UserQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*User, e
 	if query := _q.withPost; query != nil {
 		if err := _q.loadPost(ctx, query, nodes, nil,
 			func(n *User, e *Post) { n.Edges.Post = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withOpenApis; query != nil {
+		if err := _q.loadOpenApis(ctx, query, nodes,
+			func(n *User) { n.Edges.OpenApis = []*OpenAPI{} },
+			func(n *User, e *OpenAPI) { n.Edges.OpenApis = append(n.Edges.OpenApis, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -617,6 +661,39 @@ func (_q *UserQuery) loadPost(ctx context.Context, query *PostQuery, nodes []*Us
 		for i := range nodes {
 			assign(nodes[i], n)
 		}
+	}
+	return nil
+}
+func (_q *UserQuery) loadOpenApis(ctx context.Context, query *OpenAPIQuery, nodes []*User, init func(*User), assign func(*User, *OpenAPI)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[int64]*User)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(openapi.FieldEruptUserID)
+	}
+	query.Where(predicate.OpenAPI(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(user.OpenApisColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.EruptUserID
+		if fk == nil {
+			return fmt.Errorf(`foreign-key "erupt_user_id" is nil for node %v`, n.ID)
+		}
+		node, ok := nodeids[*fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "erupt_user_id" returned %v for node %v`, *fk, n.ID)
+		}
+		assign(node, n)
 	}
 	return nil
 }

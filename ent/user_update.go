@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"eruptcloud/ent/dbtype"
+	"eruptcloud/ent/openapi"
 	"eruptcloud/ent/org"
 	"eruptcloud/ent/post"
 	"eruptcloud/ent/predicate"
@@ -573,6 +574,21 @@ func (_u *UserUpdate) SetPost(v *Post) *UserUpdate {
 	return _u.SetPostID(v.ID)
 }
 
+// AddOpenAPIIDs adds the "open_apis" edge to the OpenAPI entity by IDs.
+func (_u *UserUpdate) AddOpenAPIIDs(ids ...int64) *UserUpdate {
+	_u.mutation.AddOpenAPIIDs(ids...)
+	return _u
+}
+
+// AddOpenApis adds the "open_apis" edges to the OpenAPI entity.
+func (_u *UserUpdate) AddOpenApis(v ...*OpenAPI) *UserUpdate {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddOpenAPIIDs(ids...)
+}
+
 // Mutation returns the UserMutation object of the builder.
 func (_u *UserUpdate) Mutation() *UserMutation {
 	return _u.mutation
@@ -609,6 +625,27 @@ func (_u *UserUpdate) ClearOrg() *UserUpdate {
 func (_u *UserUpdate) ClearPost() *UserUpdate {
 	_u.mutation.ClearPost()
 	return _u
+}
+
+// ClearOpenApis clears all "open_apis" edges to the OpenAPI entity.
+func (_u *UserUpdate) ClearOpenApis() *UserUpdate {
+	_u.mutation.ClearOpenApis()
+	return _u
+}
+
+// RemoveOpenAPIIDs removes the "open_apis" edge to OpenAPI entities by IDs.
+func (_u *UserUpdate) RemoveOpenAPIIDs(ids ...int64) *UserUpdate {
+	_u.mutation.RemoveOpenAPIIDs(ids...)
+	return _u
+}
+
+// RemoveOpenApis removes "open_apis" edges to OpenAPI entities.
+func (_u *UserUpdate) RemoveOpenApis(v ...*OpenAPI) *UserUpdate {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveOpenAPIIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -967,6 +1004,51 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(post.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.OpenApisCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   user.OpenApisTable,
+			Columns: []string{user.OpenApisColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(openapi.FieldID, field.TypeInt64),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedOpenApisIDs(); len(nodes) > 0 && !_u.mutation.OpenApisCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   user.OpenApisTable,
+			Columns: []string{user.OpenApisColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(openapi.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.OpenApisIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   user.OpenApisTable,
+			Columns: []string{user.OpenApisColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(openapi.FieldID, field.TypeInt64),
 			},
 		}
 		for _, k := range nodes {
@@ -1536,6 +1618,21 @@ func (_u *UserUpdateOne) SetPost(v *Post) *UserUpdateOne {
 	return _u.SetPostID(v.ID)
 }
 
+// AddOpenAPIIDs adds the "open_apis" edge to the OpenAPI entity by IDs.
+func (_u *UserUpdateOne) AddOpenAPIIDs(ids ...int64) *UserUpdateOne {
+	_u.mutation.AddOpenAPIIDs(ids...)
+	return _u
+}
+
+// AddOpenApis adds the "open_apis" edges to the OpenAPI entity.
+func (_u *UserUpdateOne) AddOpenApis(v ...*OpenAPI) *UserUpdateOne {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddOpenAPIIDs(ids...)
+}
+
 // Mutation returns the UserMutation object of the builder.
 func (_u *UserUpdateOne) Mutation() *UserMutation {
 	return _u.mutation
@@ -1572,6 +1669,27 @@ func (_u *UserUpdateOne) ClearOrg() *UserUpdateOne {
 func (_u *UserUpdateOne) ClearPost() *UserUpdateOne {
 	_u.mutation.ClearPost()
 	return _u
+}
+
+// ClearOpenApis clears all "open_apis" edges to the OpenAPI entity.
+func (_u *UserUpdateOne) ClearOpenApis() *UserUpdateOne {
+	_u.mutation.ClearOpenApis()
+	return _u
+}
+
+// RemoveOpenAPIIDs removes the "open_apis" edge to OpenAPI entities by IDs.
+func (_u *UserUpdateOne) RemoveOpenAPIIDs(ids ...int64) *UserUpdateOne {
+	_u.mutation.RemoveOpenAPIIDs(ids...)
+	return _u
+}
+
+// RemoveOpenApis removes "open_apis" edges to OpenAPI entities.
+func (_u *UserUpdateOne) RemoveOpenApis(v ...*OpenAPI) *UserUpdateOne {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveOpenAPIIDs(ids...)
 }
 
 // Where appends a list predicates to the UserUpdate builder.
@@ -1960,6 +2078,51 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(post.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.OpenApisCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   user.OpenApisTable,
+			Columns: []string{user.OpenApisColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(openapi.FieldID, field.TypeInt64),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedOpenApisIDs(); len(nodes) > 0 && !_u.mutation.OpenApisCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   user.OpenApisTable,
+			Columns: []string{user.OpenApisColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(openapi.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.OpenApisIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   user.OpenApisTable,
+			Columns: []string{user.OpenApisColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(openapi.FieldID, field.TypeInt64),
 			},
 		}
 		for _, k := range nodes {

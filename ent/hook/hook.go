@@ -20,6 +20,30 @@ func (f ConfigRevisionFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Val
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ConfigRevisionMutation", m)
 }
 
+// The DictFunc type is an adapter to allow the use of ordinary
+// function as Dict mutator.
+type DictFunc func(context.Context, *ent.DictMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f DictFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.DictMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.DictMutation", m)
+}
+
+// The DictItemFunc type is an adapter to allow the use of ordinary
+// function as DictItem mutator.
+type DictItemFunc func(context.Context, *ent.DictItemMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f DictItemFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.DictItemMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.DictItemMutation", m)
+}
+
 // The GroupFunc type is an adapter to allow the use of ordinary
 // function as Group mutator.
 type GroupFunc func(context.Context, *ent.GroupMutation) (ent.Value, error)
@@ -126,6 +150,18 @@ func (f NodeHoldFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, er
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.NodeHoldMutation", m)
+}
+
+// The OpenAPIFunc type is an adapter to allow the use of ordinary
+// function as OpenAPI mutator.
+type OpenAPIFunc func(context.Context, *ent.OpenAPIMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f OpenAPIFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.OpenAPIMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OpenAPIMutation", m)
 }
 
 // The OperateExtraFunc type is an adapter to allow the use of ordinary

@@ -8,6 +8,8 @@ import (
 
 	"eruptcloud/ent"
 	"eruptcloud/ent/configrevision"
+	"eruptcloud/ent/dict"
+	"eruptcloud/ent/dictitem"
 	"eruptcloud/ent/group"
 	"eruptcloud/ent/groupextra"
 	"eruptcloud/ent/loginlog"
@@ -17,6 +19,7 @@ import (
 	"eruptcloud/ent/nodeevent"
 	"eruptcloud/ent/nodeextra"
 	"eruptcloud/ent/nodehold"
+	"eruptcloud/ent/openapi"
 	"eruptcloud/ent/operateextra"
 	"eruptcloud/ent/operatelog"
 	"eruptcloud/ent/org"
@@ -110,6 +113,60 @@ func (f TraverseConfigRevision) Traverse(ctx context.Context, q ent.Query) error
 		return f(ctx, q)
 	}
 	return fmt.Errorf("unexpected query type %T. expect *ent.ConfigRevisionQuery", q)
+}
+
+// The DictFunc type is an adapter to allow the use of ordinary function as a Querier.
+type DictFunc func(context.Context, *ent.DictQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f DictFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.DictQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.DictQuery", q)
+}
+
+// The TraverseDict type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseDict func(context.Context, *ent.DictQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseDict) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseDict) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.DictQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.DictQuery", q)
+}
+
+// The DictItemFunc type is an adapter to allow the use of ordinary function as a Querier.
+type DictItemFunc func(context.Context, *ent.DictItemQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f DictItemFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.DictItemQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.DictItemQuery", q)
+}
+
+// The TraverseDictItem type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseDictItem func(context.Context, *ent.DictItemQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseDictItem) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseDictItem) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.DictItemQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.DictItemQuery", q)
 }
 
 // The GroupFunc type is an adapter to allow the use of ordinary function as a Querier.
@@ -355,6 +412,33 @@ func (f TraverseNodeHold) Traverse(ctx context.Context, q ent.Query) error {
 	return fmt.Errorf("unexpected query type %T. expect *ent.NodeHoldQuery", q)
 }
 
+// The OpenAPIFunc type is an adapter to allow the use of ordinary function as a Querier.
+type OpenAPIFunc func(context.Context, *ent.OpenAPIQuery) (ent.Value, error)
+
+// Query calls f(ctx, q).
+func (f OpenAPIFunc) Query(ctx context.Context, q ent.Query) (ent.Value, error) {
+	if q, ok := q.(*ent.OpenAPIQuery); ok {
+		return f(ctx, q)
+	}
+	return nil, fmt.Errorf("unexpected query type %T. expect *ent.OpenAPIQuery", q)
+}
+
+// The TraverseOpenAPI type is an adapter to allow the use of ordinary function as Traverser.
+type TraverseOpenAPI func(context.Context, *ent.OpenAPIQuery) error
+
+// Intercept is a dummy implementation of Intercept that returns the next Querier in the pipeline.
+func (f TraverseOpenAPI) Intercept(next ent.Querier) ent.Querier {
+	return next
+}
+
+// Traverse calls f(ctx, q).
+func (f TraverseOpenAPI) Traverse(ctx context.Context, q ent.Query) error {
+	if q, ok := q.(*ent.OpenAPIQuery); ok {
+		return f(ctx, q)
+	}
+	return fmt.Errorf("unexpected query type %T. expect *ent.OpenAPIQuery", q)
+}
+
 // The OperateExtraFunc type is an adapter to allow the use of ordinary function as a Querier.
 type OperateExtraFunc func(context.Context, *ent.OperateExtraQuery) (ent.Value, error)
 
@@ -549,6 +633,10 @@ func NewQuery(q ent.Query) (Query, error) {
 	switch q := q.(type) {
 	case *ent.ConfigRevisionQuery:
 		return &query[*ent.ConfigRevisionQuery, predicate.ConfigRevision, configrevision.OrderOption]{typ: ent.TypeConfigRevision, tq: q}, nil
+	case *ent.DictQuery:
+		return &query[*ent.DictQuery, predicate.Dict, dict.OrderOption]{typ: ent.TypeDict, tq: q}, nil
+	case *ent.DictItemQuery:
+		return &query[*ent.DictItemQuery, predicate.DictItem, dictitem.OrderOption]{typ: ent.TypeDictItem, tq: q}, nil
 	case *ent.GroupQuery:
 		return &query[*ent.GroupQuery, predicate.Group, group.OrderOption]{typ: ent.TypeGroup, tq: q}, nil
 	case *ent.GroupExtraQuery:
@@ -567,6 +655,8 @@ func NewQuery(q ent.Query) (Query, error) {
 		return &query[*ent.NodeExtraQuery, predicate.NodeExtra, nodeextra.OrderOption]{typ: ent.TypeNodeExtra, tq: q}, nil
 	case *ent.NodeHoldQuery:
 		return &query[*ent.NodeHoldQuery, predicate.NodeHold, nodehold.OrderOption]{typ: ent.TypeNodeHold, tq: q}, nil
+	case *ent.OpenAPIQuery:
+		return &query[*ent.OpenAPIQuery, predicate.OpenAPI, openapi.OrderOption]{typ: ent.TypeOpenAPI, tq: q}, nil
 	case *ent.OperateExtraQuery:
 		return &query[*ent.OperateExtraQuery, predicate.OperateExtra, operateextra.OrderOption]{typ: ent.TypeOperateExtra, tq: q}, nil
 	case *ent.OperateLogQuery:

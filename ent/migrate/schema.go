@@ -34,6 +34,65 @@ var (
 			},
 		},
 	}
+	// EDictColumns holds the columns for the "e_dict" table.
+	EDictColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "create_by", Type: field.TypeString, Nullable: true, Size: 255, Comment: "display name of who made it"},
+		{Name: "create_time", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"mysql": "datetime(6)"}},
+		{Name: "update_by", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "update_time", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"mysql": "datetime(6)"}},
+		{Name: "code", Type: field.TypeString, Size: 64},
+		{Name: "name", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "remark", Type: field.TypeString, Nullable: true, Size: 255},
+	}
+	// EDictTable holds the schema information for the "e_dict" table.
+	EDictTable = &schema.Table{
+		Name:       "e_dict",
+		Columns:    EDictColumns,
+		PrimaryKey: []*schema.Column{EDictColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "uk_dict_code",
+				Unique:  true,
+				Columns: []*schema.Column{EDictColumns[5]},
+			},
+		},
+	}
+	// EDictItemColumns holds the columns for the "e_dict_item" table.
+	EDictItemColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "create_by", Type: field.TypeString, Nullable: true, Size: 255, Comment: "display name of who made it"},
+		{Name: "create_time", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"mysql": "datetime(6)"}},
+		{Name: "update_by", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "update_time", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"mysql": "datetime(6)"}},
+		{Name: "code", Type: field.TypeString, Size: 64},
+		{Name: "name", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "val", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "sort", Type: field.TypeInt, Nullable: true},
+		{Name: "remark", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "erupt_dict_id", Type: field.TypeInt64, Nullable: true},
+	}
+	// EDictItemTable holds the schema information for the "e_dict_item" table.
+	EDictItemTable = &schema.Table{
+		Name:       "e_dict_item",
+		Columns:    EDictItemColumns,
+		PrimaryKey: []*schema.Column{EDictItemColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "e_dict_item_e_dict_items",
+				Columns:    []*schema.Column{EDictItemColumns[10]},
+				RefColumns: []*schema.Column{EDictColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "uk_dict_item_code_dict",
+				Unique:  true,
+				Columns: []*schema.Column{EDictItemColumns[5], EDictItemColumns[10]},
+			},
+		},
+	}
 	// ECloudNodeGroupColumns holds the columns for the "e_cloud_node_group" table.
 	ECloudNodeGroupColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt64, Increment: true},
@@ -276,6 +335,42 @@ var (
 				Name:    "uk_cloud_node_hold",
 				Unique:  true,
 				Columns: []*schema.Column{ECloudNodeHoldColumns[1], ECloudNodeHoldColumns[2]},
+			},
+		},
+	}
+	// EOpenAPIColumns holds the columns for the "e_open_api" table.
+	EOpenAPIColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "create_by", Type: field.TypeString, Nullable: true, Size: 255, Comment: "display name of who made it"},
+		{Name: "create_time", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"mysql": "datetime(6)"}},
+		{Name: "update_by", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "update_time", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"mysql": "datetime(6)"}},
+		{Name: "appid", Type: field.TypeString, Size: 255},
+		{Name: "name", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "expire", Type: field.TypeInt, Nullable: true, Comment: "minutes that a token lives"},
+		{Name: "status", Type: field.TypeBool, Nullable: true, Default: true},
+		{Name: "secret", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "current_token", Type: field.TypeString, Nullable: true, Size: 255},
+		{Name: "erupt_user_id", Type: field.TypeInt64, Nullable: true},
+	}
+	// EOpenAPITable holds the schema information for the "e_open_api" table.
+	EOpenAPITable = &schema.Table{
+		Name:       "e_open_api",
+		Columns:    EOpenAPIColumns,
+		PrimaryKey: []*schema.Column{EOpenAPIColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "e_open_api_e_upms_user_open_apis",
+				Columns:    []*schema.Column{EOpenAPIColumns[11]},
+				RefColumns: []*schema.Column{EUpmsUserColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "ix_open_api_appid",
+				Unique:  false,
+				Columns: []*schema.Column{EOpenAPIColumns[5]},
 			},
 		},
 	}
@@ -542,6 +637,8 @@ var (
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
 		ECloudConfigRevisionTable,
+		EDictTable,
+		EDictItemTable,
 		ECloudNodeGroupTable,
 		ECloudGroupExtraTable,
 		EUpmsLoginLogTable,
@@ -551,6 +648,7 @@ var (
 		ECloudNodeEventTable,
 		ECloudNodeExtraTable,
 		ECloudNodeHoldTable,
+		EOpenAPITable,
 		ECloudOperateExtraTable,
 		EUpmsOperateLogTable,
 		EUpmsOrgTable,
@@ -566,6 +664,17 @@ var (
 func init() {
 	ECloudConfigRevisionTable.Annotation = &entsql.Annotation{
 		Table:     "e_cloud_config_revision",
+		Charset:   "utf8mb4",
+		Collation: "utf8mb4_bin",
+	}
+	EDictTable.Annotation = &entsql.Annotation{
+		Table:     "e_dict",
+		Charset:   "utf8mb4",
+		Collation: "utf8mb4_bin",
+	}
+	EDictItemTable.ForeignKeys[0].RefTable = EDictTable
+	EDictItemTable.Annotation = &entsql.Annotation{
+		Table:     "e_dict_item",
 		Charset:   "utf8mb4",
 		Collation: "utf8mb4_bin",
 	}
@@ -613,6 +722,12 @@ func init() {
 	}
 	ECloudNodeHoldTable.Annotation = &entsql.Annotation{
 		Table:     "e_cloud_node_hold",
+		Charset:   "utf8mb4",
+		Collation: "utf8mb4_bin",
+	}
+	EOpenAPITable.ForeignKeys[0].RefTable = EUpmsUserTable
+	EOpenAPITable.Annotation = &entsql.Annotation{
+		Table:     "e_open_api",
 		Charset:   "utf8mb4",
 		Collation: "utf8mb4_bin",
 	}

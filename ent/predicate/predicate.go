@@ -9,6 +9,12 @@ import (
 // ConfigRevision is the predicate function for configrevision builders.
 type ConfigRevision func(*sql.Selector)
 
+// Dict is the predicate function for dict builders.
+type Dict func(*sql.Selector)
+
+// DictItem is the predicate function for dictitem builders.
+type DictItem func(*sql.Selector)
+
 // Group is the predicate function for group builders.
 type Group func(*sql.Selector)
 
@@ -35,6 +41,9 @@ type NodeExtra func(*sql.Selector)
 
 // NodeHold is the predicate function for nodehold builders.
 type NodeHold func(*sql.Selector)
+
+// OpenAPI is the predicate function for openapi builders.
+type OpenAPI func(*sql.Selector)
 
 // OperateExtra is the predicate function for operateextra builders.
 type OperateExtra func(*sql.Selector)

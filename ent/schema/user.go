@@ -47,6 +47,7 @@ func (User) Edges() []ent.Edge {
 			edge.Symbols("fk_user_role_user", "fk_user_role_role")),
 		edge.From("org", Org.Type).Ref("users").Field("erupt_org_id").Unique(),
 		edge.From("post", Post.Type).Ref("users").Field("erupt_post_id").Unique(),
+		edge.To("open_apis", OpenAPI.Type),
 	}
 }
 

@@ -71,6 +71,8 @@ const (
 	EdgeOrg = "org"
 	// EdgePost holds the string denoting the post edge name in mutations.
 	EdgePost = "post"
+	// EdgeOpenApis holds the string denoting the open_apis edge name in mutations.
+	EdgeOpenApis = "open_apis"
 	// Table holds the table name of the user in the database.
 	Table = "e_upms_user"
 	// RolesTable is the table that holds the roles relation/edge. The primary key declared below.
@@ -92,6 +94,13 @@ const (
 	PostInverseTable = "e_upms_post"
 	// PostColumn is the table column denoting the post relation/edge.
 	PostColumn = "erupt_post_id"
+	// OpenApisTable is the table that holds the open_apis relation/edge.
+	OpenApisTable = "e_open_api"
+	// OpenApisInverseTable is the table name for the OpenAPI entity.
+	// It exists in this package in order to avoid circular dependency with the "openapi" package.
+	OpenApisInverseTable = "e_open_api"
+	// OpenApisColumn is the table column denoting the open_apis relation/edge.
+	OpenApisColumn = "erupt_user_id"
 )
 
 // Columns holds all SQL columns for user fields.
@@ -339,6 +348,20 @@ func ByPostField(field string, opts ...sql.OrderTermOption) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newPostStep(), sql.OrderByField(field, opts...))
 	}
 }
+
+// ByOpenApisCount orders the results by open_apis count.
+func ByOpenApisCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newOpenApisStep(), opts...)
+	}
+}
+
+// ByOpenApis orders the results by open_apis terms.
+func ByOpenApis(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newOpenApisStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
 func newRolesStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
@@ -358,5 +381,12 @@ func newPostStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(PostInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, true, PostTable, PostColumn),
+	)
+}
+func newOpenApisStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(OpenApisInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, false, OpenApisTable, OpenApisColumn),
 	)
 }

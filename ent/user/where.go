@@ -1630,6 +1630,29 @@ func HasPostWith(preds ...predicate.Post) predicate.User {
 	})
 }
 
+// HasOpenApis applies the HasEdge predicate on the "open_apis" edge.
+func HasOpenApis() predicate.User {
+	return predicate.User(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, OpenApisTable, OpenApisColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasOpenApisWith applies the HasEdge predicate on the "open_apis" edge with a given conditions (other predicates).
+func HasOpenApisWith(preds ...predicate.OpenAPI) predicate.User {
+	return predicate.User(func(s *sql.Selector) {
+		step := newOpenApisStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.User) predicate.User {
 	return predicate.User(sql.AndPredicates(predicates...))
