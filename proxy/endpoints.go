@@ -37,6 +37,7 @@ type Endpoint struct {
 	Write    bool // changes something on the node
 
 	kind  kind
+	jsonp bool                // the node may write the call of a function that the query names
 	words []string            // of the pattern
 	index int                 // segment of the erupt name, -1 without one
 	taken map[string]*segment // words that stand where the name stands in other patterns
@@ -106,8 +107,8 @@ var endpoints = []*Endpoint{
 	{Methods: onPost, Pattern: "erupt-api/excel/import/{e}", Function: Importable, Write: true, kind: kindUpload},
 	{Methods: onPost, Pattern: "erupt-api/file/upload/{e}/{f}", Write: true, kind: kindUpload},
 	{Methods: onPost, Pattern: "erupt-api/file/uploads/{e}/{f}", Write: true, kind: kindUpload},
-	{Methods: onGet, Pattern: "erupt-api/file/upload-ueditor/{e}/{f}", Verify: ByParam},
-	{Methods: onPost, Pattern: "erupt-api/file/upload-ueditor/{e}/{f}", Verify: ByParam, Write: true, kind: kindUpload},
+	{Methods: onGet, Pattern: "erupt-api/file/upload-ueditor/{e}/{f}", Verify: ByParam, jsonp: true},
+	{Methods: onPost, Pattern: "erupt-api/file/upload-ueditor/{e}/{f}", Verify: ByParam, Write: true, kind: kindUpload, jsonp: true},
 	{Methods: onPost, Pattern: "erupt-api/file/upload-html-editor/{e}/{f}", Verify: ByParam, Write: true, kind: kindUpload},
 
 	{Methods: onGet, Pattern: "erupt-api/tpl/operation-tpl/{e}/{f}", Verify: ByParam, kind: kindTemplate},
@@ -120,6 +121,7 @@ var endpoints = []*Endpoint{
 	{Methods: onGet, Pattern: "erupt-attachment/**", Verify: ByParam, kind: kindAttachment},
 
 	{Pattern: "erupt-api/file/upload-editor", kind: kindLocal},
+	{Pattern: "erupt-api/file/upload-html-editor", kind: kindLocal}, // of the newest front ends, for all their editors
 	{Pattern: "erupt-api/version", kind: kindLocal},
 	{Pattern: "erupt-api/erupt-app", kind: kindLocal},
 	{Pattern: "erupt-api/login", kind: kindLocal},

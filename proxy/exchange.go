@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"eruptcloud/nodeagent/wire"
 )
 
 // exchange is one request on its way to a node, the same for browsers and for callers in the process.
@@ -34,6 +36,7 @@ type exchange struct {
 	place    place // where it is counted as in flight
 
 	transport transport // nil: the proxy's usual one
+	rest      []shelf   // further nodes to look for a file
 }
 
 func (e *exchange) via() transport {
@@ -43,10 +46,18 @@ func (e *exchange) via() transport {
 	return e.p.transport
 }
 
-// RoundTrip asks one location after the other. Only a location that could not be connected to leads to the next, with the
+// RoundTrip asks the locations of a node, and where a file is looked for, those of further nodes.
+func (e *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
+	if len(e.rest) > 0 {
+		return e.look(out)
+	}
+	return e.round(out)
+}
+
+// round asks one location after the other. Only a location that could not be connected to leads to the next, with the
 // body unread and the client still there; whatever happens after a connection is final, since the node may have done the
 // work (A15).
-func (e *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
+func (e *exchange) round(out *http.Request) (*http.Response, error) {
 	for i := range e.target.Upstreams {
 		up := &e.target.Upstreams[i]
 		ask, err := e.aimAt(out, up)
@@ -54,8 +65,11 @@ func (e *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		start := e.p.o.Now()
-		if e.leave(); e.endpoint != logEndpoint {
-			e.p.loads.enter(e, e.target.Node, up.Location)
+		if e.leave(); e.endpoint != logEndpoint && !e.p.loads.enter(e, e.target.Node, up.Location, e.p.o.MaxOpen) {
+			if e.tried = append(e.tried, Attempt{Location: up.Location, Error: busy}); i < len(e.target.Upstreams)-1 {
+				continue // nothing was sent
+			}
+			return nil, Fail(NodeNotReady, "'%s' has as many requests open as it may have", e.target.Node)
 		}
 		e.upload.begin()
 		res, err := e.via().RoundTrip(ask)
@@ -66,7 +80,11 @@ func (e *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
 				_ = res.Body.Close() // nobody will read it
 				return nil, err
 			}
-			return res, nil
+			if !e.misses(res) || i == len(e.target.Upstreams)-1 {
+				return res, nil
+			}
+			e.pass(res) // the next instance has a disk of its own
+			continue
 		}
 		var dead *dialError
 		if ctx := out.Context(); !errors.As(err, &dead) || ctx.Err() != nil {
@@ -137,7 +155,7 @@ func (e *exchange) dress(header http.Header) {
 	if token != "" {
 		put(headerToken, token)
 	}
-	if !w.Log {
+	if !w.Log && e.user.User != (wire.User{}) { // nobody asks for a public file
 		put(headerUser, userHeader(&e.user.User))
 	}
 	if e.from != "" {

@@ -80,6 +80,8 @@ func (p *Proxy) Explain(ctx context.Context, as, method, path, erupt, parent str
 	case rt.unknown != "":
 		rt.wish.Node = rt.unknown
 		err = p.unknownNode(r.Context(), &rt)
+	case rt.search:
+		err = p.judgeSearch(r.Context(), &rt.wish, said)
 	default:
 		err = p.judge(r.Context(), &rt.wish, said, p.peek)
 	}

@@ -27,15 +27,20 @@ type Options struct {
 	ConnectTimeout time.Duration                                                     // default 5 s
 	RequestTimeout time.Duration                                                     // until an answer begins, after the body is sent; default 30 s
 	MaxUpload      int64                                                             // bytes of a request body, 0: no limit
+	MaxOpen        int                                                               // requests that one location works on at a time, 0: no limit
 
 	HeaderPolicy string   // PolicyCopied (default) or PolicyListed
 	ExtraHeaders []string // passed to nodes beside those of the policy
 	OwnCookies   []string // names of cookies that no node sees, even if Cookie is an extra header
 
-	CookieToken func(*http.Request) string                          // session token in the cookie; may be nil
-	ClientIP    func(*http.Request) string                          // address of the client; nil: the peer
-	External    func(*http.Request) (scheme, host string)           // how the browser sees the server; nil: as it came
-	RequestID   func(w http.ResponseWriter, r *http.Request) string // nil: the header X-Request-Id of the answer
+	CookieToken func(*http.Request) string // session token in the cookie; may be nil
+	FileToken   func(*http.Request) string // session token in any cookie that may ask for files; nil: CookieToken
+	// OnPage is told, before the answer, of a page that a front end opened with its session's token in a header; may be nil.
+	OnPage       func(w http.ResponseWriter, r *http.Request, token, node string)
+	NoQueryToken bool                                                // a session token in the query does not count, not even where frames and pictures ask
+	ClientIP     func(*http.Request) string                          // address of the client; nil: the peer
+	External     func(*http.Request) (scheme, host string)           // how the browser sees the server; nil: as it came
+	RequestID    func(w http.ResponseWriter, r *http.Request) string // nil: the header X-Request-Id of the answer
 
 	Registerer prometheus.Registerer // may be nil
 	Now        func() time.Time
@@ -152,6 +157,10 @@ func (p *Proxy) prepare(w http.ResponseWriter, r *http.Request) *visit {
 		return nil
 	case v.route.unknown != "":
 		p.refuse(w, r, &v.route, nil, p.unknownNode(r.Context(), &v.route))
+	case v.route.search:
+		if p.search(w, r, v) {
+			return v
+		}
 	case p.check(w, r, v):
 		return v
 	}
@@ -191,7 +200,13 @@ func (p *Proxy) check(w http.ResponseWriter, r *http.Request, v *visit) bool {
 		p.refuse(w, r, rt, said, err)
 		return false
 	}
-	e := &v.exchange
+	p.begin(w, r, v, said, scheme, host)
+	return true
+}
+
+// begin makes the exchange of a visit that goes to a node.
+func (p *Proxy) begin(w http.ResponseWriter, r *http.Request, v *visit, said *verdict, scheme, host string) {
+	rt, e := &v.route, &v.exchange
 	*e = exchange{}
 	e.p, e.endpoint, e.route, e.user, e.target, e.method = p, rt.endpoint, rt, said.user, said.target, r.Method
 	e.from, e.requestID, e.scheme, e.host, e.started = p.o.ClientIP(r), p.o.RequestID(w, r), scheme, host, p.o.Now()
@@ -199,7 +214,6 @@ func (p *Proxy) check(w http.ResponseWriter, r *http.Request, v *visit) bool {
 	if rt.upgrade || acceptsEvents(r) {
 		e.transport = p.waiting
 	}
-	return true
 }
 
 // acceptsEvents reports whether a request asks for an event stream, as browsers' EventSource does.

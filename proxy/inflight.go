@@ -36,8 +36,8 @@ type place struct {
 // keptIdle is how many locations are kept before those that work on nothing are dropped; addresses come and go for ever.
 const keptIdle = 1024
 
-// enter counts e at a location until leave.
-func (l *loads) enter(e *exchange, node, location string) {
+// enter counts e at a location until leave; false if the location works on most already, 0 for no limit.
+func (l *loads) enter(e *exchange, node, location string, most int) bool {
 	key := loadKey{node, location}
 	for {
 		l.mu.RLock()
@@ -46,8 +46,8 @@ func (l *loads) enter(e *exchange, node, location string) {
 		if at == nil {
 			at = l.add(key)
 		}
-		if at.push(e) {
-			return
+		if known, room := at.push(e, most); known {
+			return room
 		}
 	}
 }
@@ -80,11 +80,15 @@ func (at *load) dropIdle() bool {
 	return at.gone
 }
 
-func (at *load) push(e *exchange) bool {
+// push reports whether the location is still in the table, and then whether there was room.
+func (at *load) push(e *exchange, most int) (known, room bool) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	if at.gone {
-		return false
+	switch {
+	case at.gone:
+		return false, false
+	case most > 0 && at.count >= most:
+		return true, false
 	}
 	e.place = place{at: at, prev: at.last}
 	if at.last == nil {
@@ -94,7 +98,7 @@ func (at *load) push(e *exchange) bool {
 	}
 	at.last = e
 	at.count++
-	return true
+	return true, true
 }
 
 // leave ends the count of e at its location, if it is counted.

@@ -82,10 +82,10 @@ func TestInFlightCountsTunnels(t *testing.T) { // D12
 func TestInFlightDropsIdleLocations(t *testing.T) {
 	var l loads
 	busy := new(exchange)
-	l.enter(busy, "shop", "busy")
+	l.enter(busy, "shop", "busy", 0)
 	for i := range 3 * keptIdle {
 		e := new(exchange)
-		l.enter(e, "shop", fmt.Sprint(i))
+		l.enter(e, "shop", fmt.Sprint(i), 0)
 		e.leave()
 	}
 	if len(l.all) > keptIdle+1 {
@@ -105,7 +105,7 @@ func TestInFlightKeepsItsListWhole(t *testing.T) {
 	es := make([]*exchange, 5)
 	for i := range es {
 		es[i] = &exchange{started: time.Unix(int64(i+1), 0)}
-		l.enter(es[i], "shop", "a")
+		l.enter(es[i], "shop", "a", 0)
 	}
 	at := l.all[loadKey{"shop", "a"}]
 	for n, i := range []int{2, 0, 4, 3, 1} { // middle, first, last, ...
@@ -126,7 +126,7 @@ func BenchmarkInFlight(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		e := new(exchange)
 		for pb.Next() {
-			l.enter(e, "shop", "http://10.0.0.1:8080")
+			l.enter(e, "shop", "http://10.0.0.1:8080", 0)
 			e.leave()
 		}
 	})

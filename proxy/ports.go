@@ -192,6 +192,7 @@ type Retry = string
 // The values of Trace.Retry; empty: nothing was sent, or the client left.
 const (
 	RetryRefused  Retry = "refused"           // a location could not be connected to, so the next was asked; one answered
+	RetryMissing  Retry = "missing"           // a location did not have the file, so the next was asked
 	RetrySent     Retry = "sent"              // it failed after a connection: the node may have done the work
 	RetryAnswered Retry = "answered"          // the first location answered
 	RetryNoneLeft Retry = "none_left"         // no location could be connected to

@@ -81,7 +81,10 @@ func (e *exchange) receive(res *http.Response) error {
 	filterTrailers(res.Trailer)
 	e.answer = answer{body: res.Body, trailer: &res.Trailer, keep: isRefusal(res.StatusCode) && e.p.o.Recorder != nil}
 	res.Body = &e.answer
-	setType(res.Header, e.endpoint.kind)
+	setType(res.Header, e.endpoint, e.route.query)
+	if e.route.search && res.StatusCode != http.StatusNotFound {
+		e.p.o.Gate.(Finder).Found(e.route.wish)
+	}
 	if e.endpoint.kind == kindBuild && !e.raw && res.StatusCode == http.StatusOK {
 		return e.receiveBuild(res)
 	}
@@ -102,15 +105,20 @@ func isRefusal(status int) bool {
 
 // setType completes the content type. Templates of 1.x come without one, and texts without a charset would be read in
 // the browser's own; both are UTF-8 (A22). A file that is no picture must not open in our origin.
-func setType(h http.Header, k kind) {
+func setType(h http.Header, to *Endpoint, query string) {
 	given := h.Get("Content-Type")
-	if k == kindAttachment {
+	if to.kind == kindAttachment {
 		setDisposition(h, given)
 		return
 	}
 	if given == "" {
-		if k == kindTemplate {
+		switch {
+		case to.kind == kindTemplate:
 			h.Set("Content-Type", "text/html; charset=utf-8")
+		case to.jsonp && strings.Contains(query, "callback="):
+			h.Set("Content-Type", "text/javascript; charset=utf-8")
+		case to.jsonp:
+			h.Set("Content-Type", "application/json;charset=UTF-8")
 		}
 		return
 	}

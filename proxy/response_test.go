@@ -132,7 +132,7 @@ func TestAttachmentsDoNotRunHere(t *testing.T) { // erupt-wire 10.6
 			if tt.ct != "" {
 				h.Set("Content-Type", tt.ct)
 			}
-			setType(h, kindAttachment)
+			setType(h, &Endpoint{kind: kindAttachment}, "")
 			if got := h.Get("Content-Disposition"); got != tt.want {
 				t.Errorf("%s %q becomes %q, want %q", tt.ct, tt.given, got, tt.want)
 			}

@@ -14,6 +14,7 @@ type route struct {
 	rawPath  string // on the node, encoded where that differs
 	query    string // on the node, as it goes out
 	upgrade  bool   // a WebSocket is asked for, and may be
+	search   bool   // a file is asked for whose node nobody names
 	offered  []string
 }
 
@@ -101,6 +102,11 @@ func (p *Proxy) routeByName(a *asked) (route, error) {
 	}
 	if err := p.related(a, &rt.wish); err != nil {
 		return rt, err
+	}
+	if a.e.jsonp {
+		if err := checkCallback(a.q.raw); err != nil {
+			return rt, err
+		}
 	}
 	rt.path, rt.rawPath = a.path.join(a.e.index, erupt)
 	rt.query = a.q.forNode(erupt, rt.wish.Parent)
@@ -199,7 +205,7 @@ func (p *Proxy) sameNode(name, node string) (erupt string, err error) {
 // meant (A19).
 func (p *Proxy) routeByNode(a *asked) (route, error) {
 	if a.q.node == "" {
-		return route{}, nil
+		return p.routeBySearch(a)
 	}
 	if err := checkKey(a.q.node); err != nil {
 		return route{}, err
@@ -224,6 +230,17 @@ func (p *Proxy) routeByNode(a *asked) (route, error) {
 	return rt, nil
 }
 
+// routeBySearch reads a request for a file without the name of a node. What the server keeps itself is its own.
+func (p *Proxy) routeBySearch(a *asked) (route, error) {
+	if _, ok := p.o.Gate.(Finder); !ok || a.e.kind != kindAttachment || a.path.plain[len(a.e.words)-1] == OwnFiles {
+		return route{}, nil
+	}
+	rt := route{endpoint: a.e, search: true, query: a.q.forNode("", "")}
+	rt.wish = Wish{Token: p.tokenOf(a), Attachment: a.path.below(len(a.e.words) - 1)}
+	rt.path, rt.rawPath = a.path.join(-1, "")
+	return rt, nil
+}
+
 // wantsSocket reports whether a WebSocket is asked for where one may be: on template pages that name their node.
 func (a *asked) wantsSocket() bool {
 	return a.e.kind == kindTemplate && a.q.node != "" && asksWebSocket(a.r)
@@ -234,8 +251,11 @@ func (p *Proxy) tokenOf(a *asked) string {
 	if t := strings.TrimSpace(a.r.Header.Get(headerToken)); t != "" {
 		return t
 	}
-	if a.e.Verify == ByParam && a.q.token != "" {
+	if a.e.Verify == ByParam && a.q.token != "" && !p.o.NoQueryToken {
 		return a.q.token
+	}
+	if a.e.kind == kindAttachment && p.o.FileToken != nil {
+		return p.o.FileToken(a.r)
 	}
 	if p.o.CookieToken != nil {
 		return p.o.CookieToken(a.r)

@@ -168,6 +168,8 @@ func (e *exchange) retry() Retry {
 	switch {
 	case len(e.tried) == 0:
 		return ""
+	case !e.answered.IsZero() && len(e.tried) > 1 && e.tried[0].Error == missing:
+		return RetryMissing
 	case !e.answered.IsZero() && len(e.tried) > 1:
 		return RetryRefused
 	case !e.answered.IsZero():

@@ -102,6 +102,9 @@ func (v *visit) modify(res *http.Response) error {
 	}
 	v.events = strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
 	v.protect(res.Header)
+	if v.endpoint.kind == kindBuild && res.StatusCode == http.StatusOK && v.p.o.OnPage != nil && len(v.r.Header[headerToken]) > 0 {
+		v.p.o.OnPage(v.w, v.r, v.user.Token, v.target.Node)
+	}
 	return nil
 }
 

@@ -48,7 +48,7 @@ type RouteTrace struct {
 	Failed             bool
 	ClientLeft         bool
 	Message            string
-	Retry              string // "refused", "sent", "answered", "none_left", "refused_body_read" or empty
+	Retry              string // "refused", "sent", "answered", "missing", "none_left", "refused_body_read" or empty
 	Waited, Took       time.Duration
 	Dry, Own, Disabled bool
 }
@@ -392,6 +392,8 @@ func routeRetry(ctx context.Context, t RouteTrace) string {
 		return T(ctx, "route.retry.refused")
 	case t.Retry == "sent":
 		return T(ctx, "route.retry.sent")
+	case t.Retry == "missing":
+		return T(ctx, "route.retry.missing")
 	case t.Retry == "none_left":
 		return T(ctx, "route.retry.none_left")
 	case t.Retry == "refused_body_read":
