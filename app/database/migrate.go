@@ -14,9 +14,7 @@ import (
 	"time"
 
 	atlas "ariga.io/atlas/sql/migrate"
-	"entgo.io/ent/dialect/sql/schema"
 
-	entmigrate "eruptcloud/ent/migrate"
 	"eruptcloud/ent/migrate/migrations"
 )
 
@@ -25,7 +23,8 @@ const recordTable = "e_cloud_migration"
 
 // ErrForeign says that the database belongs to an erupt installation.
 var ErrForeign = errors.New("the database holds the tables of an erupt installation that this program did not create; " +
-	"give it an empty database of its own")
+	"give it an empty database of its own, or let it work on this one beside erupt with 'eruptcloud migrate --adopt', which adds " +
+	"tables of its own and alters none of erupt's (--dry-run shows them)")
 
 // ErrPending says that the schema is older than this program.
 var ErrPending = errors.New("the database schema is older than this program; run the migrate command")
@@ -54,18 +53,23 @@ type execer interface {
 // at once: one works, the others wait and find nothing to do. It refuses a database of somebody else (ErrForeign), one
 // that a newer program has migrated, and one whose applied files differ from ours.
 func Migrate(ctx context.Context, db *DB) (applied []string, err error) {
-	return migrateFrom(ctx, db, migrations.Files)
+	return migrateFrom(ctx, db, migrations.Files, false)
 }
 
-func migrateFrom(ctx context.Context, db *DB, fsys fs.FS) (applied []string, err error) {
+func migrateFrom(ctx context.Context, db *DB, fsys fs.FS, adopt bool) (applied []string, err error) {
 	files, err := embedded(fsys, db.Driver)
 	if err != nil {
 		return nil, err
 	}
 	if db.Driver == MySQL {
-		return migrateMySQL(ctx, db, files)
+		applied, err = migrateMySQL(ctx, db, files, adopt)
+	} else {
+		applied, err = migrateSQLite(ctx, db, files, adopt)
 	}
-	return migrateSQLite(ctx, db, files)
+	if err != nil {
+		return applied, err
+	}
+	return applied, db.see(ctx, db.SQL)
 }
 
 // CheckVersion reports whether the schema is exactly that of this program. ErrPending if it is older, another error if
@@ -75,18 +79,18 @@ func CheckVersion(ctx context.Context, db *DB) error {
 	if err != nil {
 		return err
 	}
-	had, err := inspect(ctx, db.Driver, db.SQL)
+	st, err := inspect(ctx, db.Driver, db.SQL)
 	if err != nil {
 		return err
 	}
-	todo, err := pending(files, had)
+	todo, err := st.pending(files, false)
 	if err != nil {
 		return err
 	}
 	if len(todo) > 0 {
 		return fmt.Errorf("%w (missing: %s)", ErrPending, names(todo))
 	}
-	return nil
+	return db.see(ctx, db.SQL)
 }
 
 // embedded returns the files of a dialect in order.
@@ -111,33 +115,52 @@ func embedded(fsys fs.FS, driver string) ([]migration, error) {
 	return out, nil
 }
 
-// inspect returns what the database has had. ErrForeign if it holds erupt's tables and no record of ours.
-func inspect(ctx context.Context, driver string, q execer) (map[string]record, error) {
-	tables, err := tableNames(ctx, driver, q)
-	if err != nil {
-		return nil, err
-	}
-	had := map[string]record{}
-	if slices.Contains(tables, recordTable) {
-		if had, err = records(ctx, q); err != nil {
-			return nil, err
-		}
-	}
-	if len(had) > 0 {
-		return had, nil
-	}
-	for _, t := range tables {
-		if isErupts(t) {
-			return nil, fmt.Errorf("%w (found: %s)", ErrForeign, t)
-		}
-	}
-	return had, nil
+// state is what a database has had.
+type state struct {
+	tables  []string          // all, in lower case
+	had     map[string]record // files
+	adopted bool              // erupt's tables were there before ours
+	theirs  map[string]bool   // those tables: no statement on them is ever run
 }
 
-// isErupts reports whether a table name, in lower case, is one that erupt makes and we would make too.
-func isErupts(table string) bool {
-	return strings.HasPrefix(table, "e_upms_") ||
-		slices.ContainsFunc(entmigrate.Tables, func(t *schema.Table) bool { return t.Name == table })
+// inspect returns what the database has had.
+func inspect(ctx context.Context, driver string, q execer) (st state, err error) {
+	st = state{had: map[string]record{}, theirs: map[string]bool{}}
+	if st.tables, err = tableNames(ctx, driver, q); err != nil {
+		return st, err
+	}
+	if !slices.Contains(st.tables, recordTable) {
+		return st, nil
+	}
+	had, err := records(ctx, q)
+	if err != nil {
+		return st, err
+	}
+	for name, r := range had {
+		if table, ok := strings.CutPrefix(name, adoptedTable); ok {
+			st.theirs[table] = true
+		} else if name == adoptedMark {
+			st.adopted = true
+		} else {
+			st.had[name] = r
+		}
+	}
+	return st, nil
+}
+
+// foreign reports whether the database holds erupt's tables, or ours, and no record of ours.
+func (st state) foreign() bool { return st.firstForeign() != "" }
+
+func (st state) firstForeign() string {
+	if st.adopted || len(st.had) > 0 {
+		return ""
+	}
+	for _, t := range st.tables {
+		if isErupts(t) || isOurs(t) {
+			return t
+		}
+	}
+	return ""
 }
 
 // tableNames lists all tables, in lower case.
@@ -180,13 +203,17 @@ func records(ctx context.Context, q execer) (map[string]record, error) {
 	return out, rows.Err()
 }
 
-// pending returns the files that are still to be applied, wholly or in part.
-func pending(files []migration, had map[string]record) ([]migration, error) {
+// pending returns the files that are still to be applied, wholly or in part. ErrForeign for a database of somebody else that
+// is not to be adopted.
+func (st state) pending(files []migration, adopt bool) ([]migration, error) {
+	if t := st.firstForeign(); t != "" && !adopt {
+		return nil, fmt.Errorf("%w (found: %s)", ErrForeign, t)
+	}
 	known := make(map[string]bool, len(files))
 	var todo []migration
 	for _, f := range files {
 		known[f.name] = true
-		r, ok := had[f.name]
+		r, ok := st.had[f.name]
 		switch {
 		case ok && r.checksum != f.checksum:
 			return nil, fmt.Errorf("migration %s was changed after it had been applied: the database has checksum %s, "+
@@ -195,7 +222,7 @@ func pending(files []migration, had map[string]record) ([]migration, error) {
 			todo = append(todo, f)
 		}
 	}
-	for name := range had {
+	for name := range st.had {
 		if !known[name] {
 			return nil, fmt.Errorf("the database is newer than this program: it had migration %s, "+
 				"which this program does not know; use the newer program or restore a backup", name)

@@ -14,7 +14,7 @@ const mysqlRecordTable = "CREATE TABLE IF NOT EXISTS " + recordTable +
 
 // migrateMySQL applies the files one statement after the other. MySQL commits each by itself, so the record counts them,
 // and a start after a crash goes on behind the last one that is known to have run.
-func migrateMySQL(ctx context.Context, db *DB, files []migration) (applied []string, err error) {
+func migrateMySQL(ctx context.Context, db *DB, files []migration, adopt bool) (applied []string, err error) {
 	// On connections of its own, since a statement that rebuilds a large table may run longer than our read timeout.
 	cfg := db.mysql.Clone()
 	cfg.ReadTimeout, cfg.WriteTimeout = 0, 0
@@ -35,19 +35,27 @@ func migrateMySQL(ctx context.Context, db *DB, files []migration) (applied []str
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 
-	had, err := inspect(ctx, MySQL, conn)
+	st, err := inspect(ctx, MySQL, conn)
 	if err != nil {
 		return nil, err
 	}
-	todo, err := pending(files, had)
-	if err != nil || len(todo) == 0 {
+	todo, err := st.pending(files, adopt)
+	if err != nil {
 		return nil, err
+	}
+	if adopt {
+		if err := st.adopt(ctx, MySQL, conn); err != nil {
+			return nil, err
+		}
+	}
+	if len(todo) == 0 {
+		return nil, nil
 	}
 	if _, err := conn.ExecContext(ctx, mysqlRecordTable); err != nil {
 		return nil, fmt.Errorf("create %s: %w", recordTable, err)
 	}
 	for _, f := range todo {
-		if err := applyMySQL(ctx, conn, f, had); err != nil {
+		if err := applyMySQL(ctx, conn, f, st); err != nil {
 			return applied, err
 		}
 		applied = append(applied, f.name)
@@ -55,20 +63,28 @@ func migrateMySQL(ctx context.Context, db *DB, files []migration) (applied []str
 	return applied, nil
 }
 
-// applyMySQL runs the statements of f that had does not count yet.
-func applyMySQL(ctx context.Context, conn *sql.Conn, f migration, had map[string]record) error {
+// applyMySQL runs the statements of f that the record does not count yet, but for those on tables that are not ours.
+func applyMySQL(ctx context.Context, conn *sql.Conn, f migration, st state) error {
 	statements, err := f.statements()
 	if err != nil {
 		return err
 	}
-	r, begun := had[f.name]
+	r, begun := st.had[f.name]
 	if !begun {
 		if _, err := conn.ExecContext(ctx, "INSERT INTO "+recordTable+" (name, checksum, statements) VALUES (?, ?, 0)", f.name, f.checksum); err != nil {
 			return fmt.Errorf("record migration %s: %w", f.name, err)
 		}
 	}
 	for i := r.done; i < len(statements); i++ {
-		if _, err := conn.ExecContext(ctx, statements[i]); err != nil {
+		skip, err := st.skips(statements[i])
+		if err != nil {
+			return fmt.Errorf("migration %s, statement %d of %d: %w", f.name, i+1, len(statements), err)
+		}
+		if !skip {
+			_, err = conn.ExecContext(ctx, statements[i])
+		}
+		// We may have died between a statement and the record of it.
+		if died := begun && i == r.done; err != nil && !(died && mysqlDone(err)) {
 			return fmt.Errorf("migration %s, statement %d of %d: %w", f.name, i+1, len(statements), err)
 		}
 		if _, err := conn.ExecContext(ctx, "UPDATE "+recordTable+" SET statements = ? WHERE name = ?", i+1, f.name); err != nil {
@@ -79,6 +95,15 @@ func applyMySQL(ctx context.Context, conn *sql.Conn, f migration, had map[string
 		return fmt.Errorf("record migration %s: %w", f.name, err)
 	}
 	return nil
+}
+
+// mysqlDone reports whether err says that what a statement of the schema makes is there.
+func mysqlDone(err error) bool {
+	switch mysqlNumber(err) {
+	case mysqlTableExists, mysqlColumnExists, mysqlIndexExists:
+		return true
+	}
+	return false
 }
 
 // lockMySQL takes the server's lock for migrations of this database. It ends with the connection, should we die.

@@ -18,7 +18,7 @@ const migrateWait = 2 * time.Minute
 
 // migrateSQLite applies all files in one immediate transaction: its write lock keeps other processes out, and a failure
 // leaves nothing behind.
-func migrateSQLite(ctx context.Context, db *DB, files []migration) (applied []string, err error) {
+func migrateSQLite(ctx context.Context, db *DB, files []migration, adopt bool) (applied []string, err error) {
 	conn, err := db.SQL.Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
@@ -40,16 +40,21 @@ func migrateSQLite(ctx context.Context, db *DB, files []migration) (applied []st
 			err = errors.Join(err, tx.Rollback())
 		}
 	}()
-	had, err := inspect(ctx, SQLite, tx)
+	st, err := inspect(ctx, SQLite, tx)
 	if err != nil {
 		return nil, err
 	}
-	todo, err := pending(files, had)
+	todo, err := st.pending(files, adopt)
 	if err != nil {
 		return nil, err
+	}
+	if adopt {
+		if err := st.adopt(ctx, SQLite, tx); err != nil {
+			return nil, err
+		}
 	}
 	if len(todo) > 0 {
-		if err := applySQLite(ctx, tx, todo); err != nil {
+		if err := applySQLite(ctx, tx, todo, st); err != nil {
 			return nil, err
 		}
 	}
@@ -62,7 +67,7 @@ func migrateSQLite(ctx context.Context, db *DB, files []migration) (applied []st
 	return applied, nil
 }
 
-func applySQLite(ctx context.Context, tx *sql.Tx, todo []migration) error {
+func applySQLite(ctx context.Context, tx *sql.Tx, todo []migration, st state) error {
 	if _, err := tx.ExecContext(ctx, sqliteRecordTable); err != nil {
 		return fmt.Errorf("create %s: %w", recordTable, err)
 	}
@@ -74,6 +79,11 @@ func applySQLite(ctx context.Context, tx *sql.Tx, todo []migration) error {
 		for i, s := range statements {
 			if strings.HasPrefix(strings.ToUpper(s), "PRAGMA FOREIGN_KEYS") {
 				continue // the planner writes them; see above
+			}
+			if skip, err := st.skips(s); err != nil {
+				return fmt.Errorf("migration %s, statement %d: %w", f.name, i+1, err)
+			} else if skip {
+				continue
 			}
 			if _, err := tx.ExecContext(ctx, s); err != nil {
 				return fmt.Errorf("migration %s, statement %d: %w", f.name, i+1, err)

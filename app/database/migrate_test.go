@@ -85,7 +85,9 @@ func TestMain(m *testing.M) {
 	}
 	ctx := context.Background()
 	db, err := database.Open(ctx, database.Options{Driver: driver, DSN: dsn})
-	if err == nil {
+	if err == nil && os.Getenv("EC_TEST_ADOPT") != "" {
+		err = adoptAsChild(ctx, db)
+	} else if err == nil {
 		var applied []string
 		applied, err = database.Migrate(ctx, db)
 		fmt.Println("applied", len(applied))

@@ -30,7 +30,10 @@ const (
 // Numbers of MySQL errors that we tell apart.
 const (
 	mysqlTooMany      = 1040
+	mysqlTableExists  = 1050
 	mysqlShutdown     = 1053
+	mysqlColumnExists = 1060
+	mysqlIndexExists  = 1061
 	mysqlDuplicate    = 1062
 	mysqlPacket       = 1153
 	mysqlLockWait     = 1205
@@ -53,6 +56,11 @@ func openMySQL(ctx context.Context, o Options) (*DB, error) {
 	}
 	if err := pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open mysql database: %w", err), pool.Close())
+	}
+	if o.Zone == nil {
+		if pool, err = sessionTimes(ctx, cfg, pool); err != nil {
+			return nil, err
+		}
 	}
 	limitLifetime(ctx, pool)
 	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.MySQL, pool)))

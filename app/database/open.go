@@ -5,6 +5,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,7 +27,8 @@ type Options struct {
 	// DSN is a path or file: URI for SQLite, the Go driver's data source name for MySQL. What must hold for us to work
 	// (character set, found rows, time parsing) is set whatever the DSN says.
 	DSN string
-	// Zone is the zone of times in MySQL columns, UTC if nil. SQLite always keeps UTC.
+	// Zone is the zone of times in MySQL columns. If nil it is UTC, and in an adopted database that of the server's session,
+	// as a Java server beside us writes it. SQLite always keeps UTC.
 	Zone *time.Location
 }
 
@@ -35,20 +37,31 @@ type DB struct {
 	Client *ent.Client
 	SQL    *sql.DB
 	Driver string
+	// Shape is how the tables differ from ours: that of an adopted database once Open, Migrate, Adopt or CheckVersion has
+	// seen it. ent's client leaves alone what it lacks.
+	Shape Shape
 
-	mysql *mysql.Config // of MySQL: migrations connect without its read timeout
+	spared bool          // the client knows of Shape
+	mysql  *mysql.Config // of MySQL: migrations connect without its read timeout
 }
 
 // Open connects to the database and checks that it answers. The schema is left alone: see Migrate and CheckVersion.
-func Open(ctx context.Context, o Options) (*DB, error) {
+func Open(ctx context.Context, o Options) (db *DB, err error) {
 	switch o.Driver {
 	case SQLite:
-		return openSQLite(ctx, o)
+		db, err = openSQLite(ctx, o)
 	case MySQL:
-		return openMySQL(ctx, o)
+		db, err = openMySQL(ctx, o)
 	default:
 		return nil, fmt.Errorf("database driver %q is neither %q nor %q", o.Driver, SQLite, MySQL)
 	}
+	if err != nil {
+		return nil, err
+	}
+	if err := db.see(ctx, db.SQL); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
 // Close ends all connections.
