@@ -146,7 +146,7 @@ func (s *Server) buildFleet(stores stores) (*netguard.Policy, error) {
 	s.prober = probe.New(probe.Options{Policy: policy, AcceptBlank: s.c.Reach.AcceptBlankHealth})
 	lease := registry.Terms{Interval: s.c.CloudServer.HeartbeatTime, Duration: s.c.CloudServer.NodeExpireTime}
 	s.registry = registry.New(registry.Options{
-		Store: stores.leases, Lease: lease, Metrics: s.metrics, Entries: stores.entries,
+		Store: stores.leases, Lease: lease, Metrics: s.metrics, Entries: stores.writer(),
 	})
 	s.survival = reach.NewSurvival(reach.SurvivalOptions{
 		Registry: s.registry, Names: s.nodeNames, Probe: s.prober, Member: s.member,
@@ -233,7 +233,15 @@ func (s *Server) profileChanged(kind, id string) {
 type stores struct {
 	sessions access.SessionStore
 	leases   registry.Store
-	entries  registry.EntryWriter // nil in memory
+	entries  *redisstore.NodeEntries // nil in memory
+}
+
+// writer is entries as the registry wants it: nil if there are none.
+func (s stores) writer() registry.EntryWriter {
+	if s.entries == nil {
+		return nil
+	}
+	return s.entries
 }
 
 // buildShell makes the front door.

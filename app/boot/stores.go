@@ -10,6 +10,8 @@ import (
 
 	"eruptcloud/app/access"
 	"eruptcloud/app/cluster"
+	"eruptcloud/app/probe"
+	"eruptcloud/app/registry"
 	"eruptcloud/app/registry/memstore"
 	"eruptcloud/app/registry/redisstore"
 )
@@ -36,23 +38,33 @@ func (s *Server) openStores() (stores, error) {
 	s.member, s.bus = replicas, replicas
 	cluster.Observe(s.metrics, replicas)
 	s.parts = append(s.parts, part{"presence", replicas.Run})
-	var share func(string) string
+	entries := redisstore.EntryOptions{
+		Client: client, Prefix: prefix, TTL: s.c.CloudServer.NodeExpireTime, Hidden: s.hidden, Canonical: probe.CanonicalLocation,
+		TakeOver: s.c.CloudServer.TakeOver,
+	}
 	if s.c.CloudServer.ShareNamespace {
-		share = s.sharedToken
+		entries.Token = s.sharedToken
 	}
 	return stores{
 		sessions: access.NewRedisSessions(client, sessionPrefix),
 		leases:   redisstore.New(client, prefix),
-		entries:  redisstore.NewNodeEntries(client, prefix, s.c.CloudServer.NodeExpireTime, share),
+		entries:  redisstore.NewNodeEntries(entries),
 	}, nil
 }
 
-// sharedToken is what a Java server in the same namespace finds in a node's entry.
-func (s *Server) sharedToken(node string) string {
-	if tokens := s.domain.Fleet.Nodes.Tokens(node); len(tokens) > 0 {
-		return tokens[0]
+// sharedToken is what a Java server in the same namespace finds in a node's entry and shows to the node: the token that the
+// node itself showed, as long as it counts.
+func (s *Server) sharedToken(node, digest string) string {
+	return tokenOf(digest, s.domain.Fleet.Nodes.Tokens(node))
+}
+
+// hidden keeps out of node entries what our own routing leaves out.
+func (s *Server) hidden(node string, in *registry.Instance, location string) bool {
+	if _, held := s.domain.Fleet.Holds.Held(node, location); held {
+		return true
 	}
-	return ""
+	_, draining := s.domain.Fleet.Drains.Draining(node, in.ID)
+	return draining
 }
 
 // replicaID names this process: the host for people, random letters because a host may run several.

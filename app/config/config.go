@@ -73,7 +73,8 @@ type CloudServer struct {
 	CloudNameSpace       string        `koanf:"cloud_name_space" default:"erupt-cloud:" doc:"prefix of all Redis keys"`
 	ValidateAccessToken  bool          `koanf:"validate_access_token" default:"true" doc:"compare the token of a registering node"`
 	NodeRequestTimeout   time.Duration `koanf:"node_request_timeout" default:"30s" doc:"time until a node's first answer byte"`
-	ShareNamespace       bool          `koanf:"share_namespace" default:"false" doc:"write access tokens into node entries, for a Java server of 2.1 or later in the same namespace"`
+	ShareNamespace       bool          `koanf:"share_namespace" default:"false" doc:"share Redis with erupt servers of 2.1 or later: node entries carry access tokens, and what those servers register is taken over"`
+	TakeOver             bool          `koanf:"take_over" default:"false" doc:"start although node entries of a stopped erupt server up to 2.0.4 are left in Redis; still refused while one of them is renewed"`
 	TokenGrace           time.Duration `koanf:"token_grace" default:"24h" doc:"how long a node's token is still accepted after it was rotated"`
 	HeartbeatTime        time.Duration `koanf:"heartbeat_time" default:"15s" doc:"heartbeat interval that agents are asked to keep"`
 }

@@ -11,21 +11,21 @@ import (
 
 // settle waits until the table shows a write and copies the node's state for others to read. That copy is no part of the
 // write: if it fails, Survey puts it right.
-func (r *Registry) settle(ctx context.Context, node string, seq Seq) {
+func (r *Registry) settle(ctx context.Context, node string, seq Seq, beats ...string) {
 	v := r.await(ctx, seq)
 	if r.entries == nil || node == "" {
 		return
 	}
-	r.entryFailed(ctx, node, r.entries.Write(ctx, node, v))
+	r.entryFailed(ctx, node, r.entries.Write(ctx, node, v, beats...))
 }
 
-func (r *Registry) touchEntry(ctx context.Context, node string) {
+func (r *Registry) touchEntry(ctx context.Context, node string, beats ...string) {
 	if r.entries == nil {
 		return
 	}
-	err := r.entries.Touch(ctx, node)
+	err := r.entries.Touch(ctx, node, beats...)
 	if errors.Is(err, ErrNoEntry) {
-		err = r.entries.Write(ctx, node, r.View())
+		err = r.entries.Write(ctx, node, r.View(), beats...)
 	}
 	r.entryFailed(ctx, node, err)
 }

@@ -28,14 +28,14 @@ func (n *notes) note(call string) error {
 	return nil
 }
 
-func (n *notes) Write(_ context.Context, node string, v *registry.View) error {
+func (n *notes) Write(_ context.Context, node string, v *registry.View, _ ...string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.entries[node] = routed(v, node)
 	return n.note("write " + node)
 }
 
-func (n *notes) Touch(_ context.Context, node string) error {
+func (n *notes) Touch(_ context.Context, node string, _ ...string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, ok := n.entries[node]; !ok {

@@ -101,6 +101,8 @@ type NodeDetail struct {
 	Extra     map[string]json.RawMessage // fields that we do not know, carried over
 	Token     string                     // SHA-256 (hex) of the access token that it registered with
 	Peer      string                     // address that the registration came from, for people
+	// Shared: it beats at a Java server that shares our namespace, which lists it (A10).
+	Shared bool
 }
 
 // Change is one entry of the log. In is the instance after the change, or as it was before a Deleted.

@@ -140,7 +140,7 @@ func sameDetail(a, b *NodeDetail) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Version == b.Version && a.Token == b.Token && sameSet(a.Addresses, b.Addresses) &&
+	return a.Version == b.Version && a.Token == b.Token && a.Shared == b.Shared && sameSet(a.Addresses, b.Addresses) &&
 		slices.Equal(a.Modules, b.Modules) && slices.Equal(a.Erupts, b.Erupts) &&
 		maps.EqualFunc(a.Resources, b.Resources, slices.Equal[[]string]) &&
 		maps.EqualFunc(a.Extra, b.Extra, slices.Equal)

@@ -74,7 +74,7 @@ func (r *Registry) Register(ctx context.Context, in Instance) (_ Instance, added
 			}
 			r.metrics.beat("renewed")
 			r.brake.OK(d.next.Locations...)
-			r.touchEntry(ctx, d.next.NodeName)
+			r.touchEntry(ctx, d.next.NodeName, d.next.Locations...)
 			return d.old, false, nil
 		}
 		seq, err := r.put(ctx, d.next, now.Add(d.next.Lease.Duration), faster)
@@ -153,7 +153,7 @@ func (r *Registry) registered(ctx context.Context, d decision, seq Seq) (Instanc
 	} else if d.next.Moved != nil && (d.old.Moved == nil || !d.old.Moved.At.Equal(d.next.Moved.At)) {
 		slog.InfoContext(ctx, "instance moved", "node", d.next.NodeName, "instance", d.next.ID, "from", d.next.Moved.From, "to", d.next.Locations)
 	}
-	r.settle(ctx, d.next.NodeName, seq)
+	r.settle(ctx, d.next.NodeName, seq, d.next.Locations...)
 	return d.next, added, nil
 }
 

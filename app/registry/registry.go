@@ -29,10 +29,11 @@ var DefaultLease = Terms{Interval: 15 * time.Second, Duration: 10 * time.Minute}
 
 // EntryWriter keeps a copy of each node's state in the form that others may read (A10).
 type EntryWriter interface {
-	// Write stores node as it is in v, unless a newer view was written; a node without locations has no entry.
-	Write(ctx context.Context, node string, v *View) error
-	// Touch renews the entry's time to live. ErrNoEntry if there is none.
-	Touch(ctx context.Context, node string) error
+	// Write stores node as it is in v, unless a newer view was written; a node without locations has no entry. beats are
+	// locations of an instance that beat just now.
+	Write(ctx context.Context, node string, v *View, beats ...string) error
+	// Touch renews the entry's time to live. ErrNoEntry if there is none, or it lacks one of beats.
+	Touch(ctx context.Context, node string, beats ...string) error
 	// Drop deletes the entry.
 	Drop(ctx context.Context, node string) error
 	// Wrong returns those of nodes whose entry is missing, unreadable or names other locations than v (A12: one read).

@@ -26,7 +26,7 @@ func large(i int) registry.Instance {
 // BenchmarkRenew is a heartbeat with its node entry's time to live: budget 150 µs, Redis included.
 func BenchmarkRenew(b *testing.B) {
 	client := open(b, testbed.Redis(b))
-	s, e := redisstore.New(client, "bench:"), redisstore.NewNodeEntries(client, "bench:", time.Minute, nil)
+	s, e := redisstore.New(client, "bench:"), redisstore.NewNodeEntries(redisstore.EntryOptions{Client: client, Prefix: "bench:", TTL: time.Minute})
 	in := large(0)
 	if _, err := s.Put(b.Context(), in, time.Now().Add(time.Minute)); err != nil {
 		b.Fatal(err)

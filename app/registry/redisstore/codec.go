@@ -49,6 +49,7 @@ type recordNode struct {
 	Extra     map[string]json.RawMessage `json:"extra,omitempty"`
 	Token     string                     `json:"token,omitempty"`
 	Peer      string                     `json:"peer,omitempty"`
+	Shared    bool                       `json:"shared,omitempty"`
 }
 
 // micros is a time as microseconds since 1970; zero is no time.
@@ -84,7 +85,7 @@ func encode(in registry.Instance) ([]byte, error) {
 		r.Moved = &recordMove{in.Moved.From, microsOf(in.Moved.At)}
 	}
 	if n := in.Node; n != nil {
-		r.Detail = &recordNode{n.Version, n.Addresses, n.Modules, n.Erupts, n.Resources, n.Extra, n.Token, n.Peer}
+		r.Detail = &recordNode{n.Version, n.Addresses, n.Modules, n.Erupts, n.Resources, n.Extra, n.Token, n.Peer, n.Shared}
 	}
 	return marshal(r, in.Foreign)
 }
@@ -154,7 +155,7 @@ func decode(k registry.Key, body []byte) (registry.Instance, error) {
 	}
 	if n := r.Detail; n != nil {
 		in.Node = &registry.NodeDetail{Version: n.Version, Addresses: n.Addresses, Modules: n.Modules, Erupts: n.Erupts,
-			Resources: n.Resources, Extra: n.Extra, Token: n.Token, Peer: n.Peer}
+			Resources: n.Resources, Extra: n.Extra, Token: n.Token, Peer: n.Peer, Shared: n.Shared}
 	}
 	return in, nil
 }

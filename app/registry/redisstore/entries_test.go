@@ -23,10 +23,16 @@ type entryCase struct {
 	entries *redisstore.NodeEntries
 }
 
-func newEntryCase(t *testing.T, token func(string) string) *entryCase {
+func newEntryCase(t *testing.T, token func(node, digest string) string) *entryCase {
 	client := open(t, testbed.Redis(t))
-	return &entryCase{t, client, registry.NewTable(time.Now), redisstore.NewNodeEntries(client, "erupt-cloud:", 10*time.Minute, token)}
+	return &entryCase{t, client, registry.NewTable(time.Now), redisstore.NewNodeEntries(redisstore.EntryOptions{
+		Client: client, Prefix: "erupt-cloud:", TTL: 10 * time.Minute, Token: token,
+		Canonical: trimmed,
+	})}
 }
+
+// trimmed stands in for the rule of app/probe.
+func trimmed(location string) (string, error) { return strings.TrimRight(location, "/"), nil }
 
 func (c *entryCase) apply(seq registry.Seq, action registry.Action, in registry.Instance) {
 	c.table.Apply([]registry.Change{{Seq: seq, Action: action, In: in, At: time.Now()}})
@@ -77,7 +83,7 @@ func TestEntryIsWhatJavaWrites(t *testing.T) {
 }
 
 func TestEntryOfSparseNode(t *testing.T) {
-	c := newEntryCase(t, func(node string) string { return "secret of " + node })
+	c := newEntryCase(t, func(node, _ string) string { return "secret of " + node })
 	in := order("a", "http://h")
 	in.Node = &registry.NodeDetail{Addresses: []string{"http://h"}, Extra: map[string]json.RawMessage{"zone": json.RawMessage(`"<b>"`), "locations": json.RawMessage(`["http://evil"]`)}}
 	c.apply(1, registry.Added, in)
@@ -151,6 +157,7 @@ func TestEntryThatOthersWrote(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := newEntryCase(t, nil)
+			c.entries.TakeOver = true
 			c.client.Set(t.Context(), entryKey, tt.before, 0)
 			c.apply(1, registry.Added, order("a", "http://a"))
 			c.write()
@@ -213,7 +220,7 @@ func TestWrong(t *testing.T) {
 		}
 	}
 	c.client.Del(ctx, "erupt-cloud:node:missing")
-	c.client.Set(ctx, "erupt-cloud:node:garbled", "\xac\xed", 0)
+	c.client.Set(ctx, "erupt-cloud:node:garbled", "{", 0)
 	c.client.Set(ctx, "erupt-cloud:node:behind", `{"locations":["http://elsewhere"]}`, 0)
 	wrong, err := c.entries.Wrong(ctx, []string{"right", "missing", "garbled", "behind", "offline"}, c.table.View())
 	if err != nil || !slices.Equal(wrong, []string{"missing", "garbled", "behind"}) {

@@ -25,7 +25,7 @@ func replica(t *testing.T, url string) *registry.Registry {
 	t.Helper()
 	client := open(t, url)
 	r := registry.New(registry.Options{
-		Store: redisstore.New(client, "erupt-cloud:"), Entries: redisstore.NewNodeEntries(client, "erupt-cloud:", time.Minute, nil),
+		Store: redisstore.New(client, "erupt-cloud:"), Entries: redisstore.NewNodeEntries(redisstore.EntryOptions{Client: client, Prefix: "erupt-cloud:", TTL: time.Minute}),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
