@@ -30,6 +30,7 @@ import (
 	"eruptcloud/app/probe"
 	"eruptcloud/app/reach"
 	"eruptcloud/app/registry"
+	"eruptcloud/app/registry/redisstore"
 	"eruptcloud/app/restapi"
 	"eruptcloud/app/telemetry"
 	"eruptcloud/app/web"
