@@ -36,19 +36,29 @@ func (n *Nodes) SetConfig(ctx context.Context, name string, e ConfigEdit) (Node,
 		if err != nil {
 			return err
 		}
+		if extra.ConfigRevision != e.BaseRevision {
+			return stale(ctx, tx, configrevision.OwnerNode, row.ID, e.BaseRevision)
+		}
+		newest, err := n.keepOutside(ctx, tx, configrevision.OwnerNode, row.ID, e.BaseRevision, outside{row.Config, row.UpdateBy, row.UpdateTime})
+		if err != nil {
+			return err
+		}
+		author, err := n.author(ctx, tx, e.Editor)
+		if err != nil {
+			return err
+		}
 		now := n.now()
-		count, err := tx.NodeExtra.Update().Where(nodeextra.ID(extra.ID), nodeextra.ConfigRevision(e.BaseRevision)).
-			SetConfigRevision(e.BaseRevision + 1).Save(ctx)
+		count, err := tx.NodeExtra.Update().Where(nodeextra.ID(extra.ID), nodeextra.ConfigRevision(e.BaseRevision)).SetConfigRevision(newest + 1).Save(ctx)
 		if err != nil {
 			return err
 		}
 		if count == 0 {
 			return stale(ctx, tx, configrevision.OwnerNode, row.ID, e.BaseRevision)
 		}
-		if err := tx.Node.Update().Where(node.ID(row.ID)).SetConfig(e.JSON).SetUpdateBy(e.Editor).SetUpdateTime(now).Exec(ctx); err != nil {
+		if err := tx.Node.Update().Where(node.ID(row.ID)).SetConfig(e.JSON).SetUpdateBy(author).SetUpdateTime(now).Exec(ctx); err != nil {
 			return err
 		}
-		return addRevision(ctx, tx, configrevision.OwnerNode, row.ID, e.BaseRevision+1, e, now)
+		return addRevision(ctx, tx, configrevision.OwnerNode, row.ID, newest+1, e, now)
 	})
 	if err != nil {
 		return Node{}, database.Mapped(err, noNode(name), nil)
@@ -72,19 +82,29 @@ func (g *Groups) SetConfig(ctx context.Context, code string, e ConfigEdit) (Grou
 		if err != nil {
 			return err
 		}
+		if extra.ConfigRevision != e.BaseRevision {
+			return stale(ctx, tx, configrevision.OwnerGroup, row.ID, e.BaseRevision)
+		}
+		newest, err := g.keepOutside(ctx, tx, configrevision.OwnerGroup, row.ID, e.BaseRevision, outside{row.Config, row.UpdateBy, row.UpdateTime})
+		if err != nil {
+			return err
+		}
+		author, err := g.author(ctx, tx, e.Editor)
+		if err != nil {
+			return err
+		}
 		now := g.now()
-		count, err := tx.GroupExtra.Update().Where(groupextra.ID(extra.ID), groupextra.ConfigRevision(e.BaseRevision)).
-			SetConfigRevision(e.BaseRevision + 1).Save(ctx)
+		count, err := tx.GroupExtra.Update().Where(groupextra.ID(extra.ID), groupextra.ConfigRevision(e.BaseRevision)).SetConfigRevision(newest + 1).Save(ctx)
 		if err != nil {
 			return err
 		}
 		if count == 0 {
 			return stale(ctx, tx, configrevision.OwnerGroup, row.ID, e.BaseRevision)
 		}
-		if err := tx.Group.Update().Where(group.ID(row.ID)).SetConfig(e.JSON).SetUpdateBy(e.Editor).SetUpdateTime(now).Exec(ctx); err != nil {
+		if err := tx.Group.Update().Where(group.ID(row.ID)).SetConfig(e.JSON).SetUpdateBy(author).SetUpdateTime(now).Exec(ctx); err != nil {
 			return err
 		}
-		return addRevision(ctx, tx, configrevision.OwnerGroup, row.ID, e.BaseRevision+1, e, now)
+		return addRevision(ctx, tx, configrevision.OwnerGroup, row.ID, newest+1, e, now)
 	})
 	if err != nil {
 		return Group{}, database.Mapped(err, noGroup(code), nil)

@@ -134,9 +134,13 @@ func (g *Groups) Create(ctx context.Context, in NewGroup) (Group, error) {
 		if err != nil {
 			return err
 		}
+		author, err := g.author(ctx, tx, in.By)
+		if err != nil {
+			return err
+		}
 		now := g.now()
 		row, err := tx.Group.Create().SetCode(in.Code).SetName(name).SetConfig(config).SetRemark(in.Remark).
-			SetCreateBy(in.By).SetUpdateBy(in.By).SetCreateTime(now).SetUpdateTime(now).Save(ctx)
+			SetCreateBy(author).SetUpdateBy(author).SetCreateTime(now).SetUpdateTime(now).Save(ctx)
 		if err != nil {
 			return err
 		}
@@ -167,7 +171,11 @@ func (g *Groups) Update(ctx context.Context, code string, patch GroupPatch) (Gro
 		if row == nil {
 			return noGroup(code)
 		}
-		update := tx.Group.Update().Where(group.ID(row.ID)).SetUpdateBy(patch.By).SetUpdateTime(g.now())
+		author, err := g.author(ctx, tx, patch.By)
+		if err != nil {
+			return err
+		}
+		update := tx.Group.Update().Where(group.ID(row.ID)).SetUpdateBy(author).SetUpdateTime(g.now())
 		if patch.Name != nil {
 			name := strings.TrimSpace(*patch.Name)
 			if name == "" {

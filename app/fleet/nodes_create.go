@@ -84,10 +84,14 @@ func (f *Fleet) insert(ctx context.Context, tx *ent.Tx, in NewNode, w nodeValues
 	if err != nil {
 		return err
 	}
+	author, err := f.author(ctx, tx, in.By)
+	if err != nil {
+		return err
+	}
 	now := f.now()
-	create := tx.Node.Create().SetNodeName(in.Name).SetName(w.display).SetStatus(flag(in.Enabled)).SetDuty(w.duty).
+	create := tx.Node.Create().SetNodeName(in.Name).SetName(w.display).SetStatus(flag(in.Enabled)).SetDuty(f.dutyColumn(w.duty)).
 		SetConfig(w.config).SetAccessToken(w.sealed).SetRemark(in.Remark).SetNillableCloudNodeGroupID(groupID).
-		SetCreateBy(in.By).SetUpdateBy(in.By).SetCreateTime(now).SetUpdateTime(now)
+		SetCreateBy(author).SetUpdateBy(author).SetCreateTime(now).SetUpdateTime(now)
 	row, err := create.Save(ctx)
 	if err != nil {
 		return err

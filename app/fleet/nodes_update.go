@@ -21,7 +21,11 @@ func (n *Nodes) Update(ctx context.Context, name string, patch NodePatch) (Node,
 			return err
 		}
 		// Only the columns that change, and not by UpdateOneID, which reads all of them back: an adopted table may lack some.
-		update := tx.Node.Update().Where(node.ID(row.ID)).SetUpdateBy(patch.By).SetUpdateTime(n.now())
+		author, err := n.author(ctx, tx, patch.By)
+		if err != nil {
+			return err
+		}
+		update := tx.Node.Update().Where(node.ID(row.ID)).SetUpdateBy(author).SetUpdateTime(n.now())
 		if err := n.patch(ctx, tx, update, name, patch); err != nil {
 			return err
 		}
@@ -61,7 +65,7 @@ func (f *Fleet) patch(ctx context.Context, tx *ent.Tx, update *ent.NodeUpdate, n
 		if err != nil {
 			return err
 		}
-		update.SetDuty(duty)
+		update.SetDuty(f.dutyColumn(duty))
 	}
 	if patch.Group != nil {
 		id, err := f.groupID(ctx, tx, *patch.Group)

@@ -62,6 +62,10 @@ func (n *Nodes) RotateToken(ctx context.Context, name, by string) (string, error
 		if err != nil {
 			return err
 		}
+		author, err := n.author(ctx, tx, by)
+		if err != nil {
+			return err
+		}
 		now := n.now()
 		if extra.OldToken != "" && now.Before(timeOf(extra.OldTokenUntil)) && now.Sub(timeOf(extra.TokenRotated)) < rotationPause {
 			return fault.New(fault.Conflict, "%s rotated the token of %q just now; to rotate it again would refuse at once the one that instances still use",
@@ -71,7 +75,7 @@ func (n *Nodes) RotateToken(ctx context.Context, name, by string) (string, error
 			SetOldToken(row.AccessToken).SetOldTokenUntil(now.Add(n.grace)).SetTokenRotated(now).SetTokenRotatedBy(by).Exec(ctx); err != nil {
 			return err
 		}
-		return tx.Node.Update().Where(node.ID(row.ID)).SetAccessToken(stored).SetUpdateBy(by).SetUpdateTime(now).Exec(ctx)
+		return tx.Node.Update().Where(node.ID(row.ID)).SetAccessToken(stored).SetUpdateBy(author).SetUpdateTime(now).Exec(ctx)
 	})
 	if err != nil {
 		return "", database.Mapped(err, noNode(name), nil)
@@ -91,6 +95,10 @@ func (n *Nodes) EndGrace(ctx context.Context, name, by string) error {
 		if err != nil {
 			return err
 		}
+		author, err := n.author(ctx, tx, by)
+		if err != nil {
+			return err
+		}
 		now := n.now()
 		if extra.OldToken == "" || !now.Before(timeOf(extra.OldTokenUntil)) {
 			return fault.New(fault.NotFound, "node %q accepts no older token", name)
@@ -98,7 +106,7 @@ func (n *Nodes) EndGrace(ctx context.Context, name, by string) error {
 		if err := tx.NodeExtra.Update().Where(nodeextra.ID(extra.ID)).ClearOldToken().ClearOldTokenUntil().Exec(ctx); err != nil {
 			return err
 		}
-		return tx.Node.Update().Where(node.ID(row.ID)).SetUpdateBy(by).SetUpdateTime(now).Exec(ctx)
+		return tx.Node.Update().Where(node.ID(row.ID)).SetUpdateBy(author).SetUpdateTime(now).Exec(ctx)
 	})
 	if err != nil {
 		return database.Mapped(err, noNode(name), nil)
