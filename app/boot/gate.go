@@ -11,6 +11,7 @@ import (
 	"eruptcloud/app/access"
 	"eruptcloud/app/buildmodel"
 	"eruptcloud/app/fault"
+	"eruptcloud/app/fleet"
 	"eruptcloud/nodeagent/wire"
 	"eruptcloud/proxy"
 )
@@ -31,29 +32,45 @@ type gate struct {
 	delegates delegation
 	models    *modelCache
 	// chain returns the ids of a node's group and of all above it, from memory (D21).
-	chain func(node string) []int64
+	chain  func(node string) []int64
+	public publicFiles
+	nodes  allNodes
+	hints  *fileHints
+}
+
+// allNodes lists the profiles from memory.
+type allNodes interface {
+	All(ctx context.Context) ([]fleet.Node, error)
 }
 
 // Admit implements proxy.Gate: the session first (401), then the code of the erupt, its parent or the template (403), then
 // the function's code, then that parent and drill source really lead to the erupt (erupt-wire 10.1). Each code has to be held
 // for the node's group (D21).
 func (g *gate) Admit(ctx context.Context, w proxy.Wish) (proxy.User, error) {
-	if w.Token == "" {
-		return proxy.User{}, proxy.Fail(proxy.Unauthenticated, "sign in first")
+	if w.Attachment != "" && g.public.has(w.Node) {
+		return proxy.User{}, nil // nobody in particular
 	}
-	s, _, err := g.sessions.Get(ctx, w.Token)
+	user, s, err := g.identify(ctx, w)
 	if err != nil {
-		return proxy.User{}, failureOf(err)
+		return user, err
 	}
-	user := proxy.User{
-		User:      wire.User{UID: s.UserID, Account: s.Account, Name: s.Name},
-		Token:     w.Token,
-		Delegated: g.delegates.Issue(w.Token, w.Node),
-	}
-	if err := g.permit(ctx, &s, w, user); err != nil {
+	user.Delegated = g.delegates.Issue(w.Token, w.Node)
+	if err := g.permit(ctx, s.Session, w, user); err != nil {
 		return user, err
 	}
 	return user, nil
+}
+
+// identify finds the session that a wish comes from.
+func (g *gate) identify(ctx context.Context, w proxy.Wish) (proxy.User, asker, error) {
+	if w.Token == "" {
+		return proxy.User{}, asker{}, proxy.Fail(proxy.Unauthenticated, "sign in first")
+	}
+	s, _, err := g.sessions.Get(ctx, w.Token)
+	if err != nil {
+		return proxy.User{}, asker{}, failureOf(err)
+	}
+	return proxy.User{User: wire.User{UID: s.UserID, Account: s.Account, Name: s.Name}, Token: w.Token}, asker{Session: &s}, nil
 }
 
 // Required implements proxy.Judge.
@@ -163,7 +180,11 @@ func (s asker) requireAny(node string) error {
 // page's right to change for changes, and its right to look for reading.
 func functionsOf(w proxy.Wish) []proxy.Function {
 	switch {
-	case w.Function == proxy.None, w.Parent != "" && !w.Write:
+	case w.Function == proxy.None:
+		return nil
+	case w.Function == proxy.Export, w.Function == proxy.Importable: // a whole table leaves or comes, of a part as of its page
+		return []proxy.Function{w.Function}
+	case w.Parent != "" && !w.Write:
 		return nil
 	case w.Function == proxy.ViewDetail:
 		return []proxy.Function{proxy.ViewDetail, proxy.Edit}

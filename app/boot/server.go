@@ -80,6 +80,7 @@ type Server struct {
 	caller    *proxy.Caller
 	loads     *loads
 	models    *modelCache
+	hints     fileHints
 	shell     *web.Shell
 	badgeKey  []byte // for the links by which others read the state of a node
 	handler   http.Handler
@@ -337,11 +338,15 @@ func (s *Server) buildProxy(dial dialer) error {
 	})
 	var err error
 	s.proxy, err = proxy.New(proxy.Options{
-		Directory: s.directory, Gate: &gate{sessions: a.Sessions, delegates: a.Delegates, models: s.models, chain: s.domain.groupsOf},
+		Directory: s.directory, Gate: &gate{
+			sessions: a.Sessions, delegates: a.Delegates, models: s.models, chain: s.domain.groupsOf,
+			public: newPublicFiles(s.c.Proxy.PublicAttachments), nodes: s.domain.Fleet.Nodes, hints: &s.hints,
+		},
 		Recorder: &recorder{a.Audit}, Local: local, Fail: s.shell.Fail, Dial: dial,
 		ConnectTimeout: s.c.Proxy.ConnectTimeout, RequestTimeout: s.c.CloudServer.NodeRequestTimeout, MaxUpload: s.c.Proxy.MaxUpload,
 		HeaderPolicy: s.c.Proxy.HeaderPolicy, ExtraHeaders: s.c.Proxy.ExtraHeaders,
-		CookieToken: s.shell.CookieToken, OwnCookies: []string{s.shell.CookieName()},
+		CookieToken: s.shell.CookieToken, OwnCookies: []string{s.shell.CookieName(), s.shell.FileCookieName()},
+		FileToken: s.fileToken, OnPage: s.pageOpened, NoQueryToken: !s.c.Proxy.QueryTokens, MaxOpen: s.c.Proxy.MaxOpen,
 		ClientIP: web.ClientIP, External: externalOrigin, Registerer: s.metrics,
 	})
 	if err != nil {

@@ -93,6 +93,11 @@ type Proxy struct {
 	HeaderPolicy   string        `koanf:"header_policy" default:"copied" doc:"copied: all but the withheld ones; listed: only those that nodes are known to need"`
 	ExtraHeaders   []string      `koanf:"extra_headers" doc:"headers that go to nodes all the same"`
 	MaxUpload      int64         `koanf:"max_upload" default:"0" doc:"bytes of a request body; 0: no limit"`
+	MaxOpen        int           `koanf:"max_open" default:"10000" doc:"requests and streams that are open to one instance at a time; 0: no limit"`
+	QueryTokens    bool          `koanf:"query_tokens" default:"true" doc:"_token in the address counts where frames and pictures ask; false: headers and cookies only"`
+	CAFile         string        `koanf:"ca_file" doc:"PEM file of authorities for the certificates of nodes at https addresses, beside the system's"`
+	// PublicAttachments are nodes whose files anybody may see.
+	PublicAttachments []string `koanf:"public_attachments" doc:"nodes whose uploaded files need no login; * is all of them"`
 }
 
 // Netguard decides which addresses may be dialled.

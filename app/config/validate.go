@@ -110,6 +110,9 @@ func (c *Config) checkTimes(bad func(key, format string, args ...any)) {
 	if c.Proxy.MaxUpload < 0 {
 		bad("proxy.max_upload", "must not be negative; 0 means no limit")
 	}
+	if c.Proxy.MaxOpen < 0 {
+		bad("proxy.max_open", "must not be negative; 0 means no limit")
+	}
 }
 
 // Warnings lists what is allowed and unwise.

@@ -1,0 +1,154 @@
+package boot
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+
+	"eruptcloud/app/fleet"
+	"eruptcloud/proxy"
+)
+
+// publicFiles are the nodes whose files need no session (proxy.public_attachments).
+type publicFiles struct {
+	all   bool
+	nodes []string
+}
+
+func newPublicFiles(names []string) publicFiles {
+	return publicFiles{all: slices.Contains(names, "*"), nodes: slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "*" })}
+}
+
+func (p publicFiles) has(node string) bool { return p.all || slices.Contains(p.nodes, node) }
+
+func (p publicFiles) none() bool { return !p.all && len(p.nodes) == 0 }
+
+// Where implements proxy.Finder. What was found before comes first, then the node whose page the session opened last: a front
+// end shows the files of its page.
+func (g *gate) Where(ctx context.Context, w proxy.Wish) ([]proxy.Place, error) {
+	user, s, err := g.identify(ctx, w)
+	if err != nil && (g.public.none() || proxy.KindOf(err) != proxy.Unauthenticated) {
+		return nil, err
+	}
+	all, failed := g.nodes.All(ctx)
+	if failed != nil {
+		return nil, failureOf(failed)
+	}
+	var places []proxy.Place
+	for _, node := range g.hints.order(w, all) {
+		as := user
+		if err != nil || g.require(s, node) != nil {
+			if !g.public.has(node) {
+				continue
+			}
+			as = proxy.User{}
+		} else {
+			as.Delegated = g.delegates.Issue(w.Token, node)
+		}
+		places = append(places, proxy.Place{Node: node, As: as})
+	}
+	return places, nil
+}
+
+// require is asker.requireAny for a node.
+func (g *gate) require(s asker, node string) error {
+	s.groups = g.chain(node)
+	return s.requireAny(node)
+}
+
+// Found implements proxy.Finder.
+func (g *gate) Found(w proxy.Wish) { g.hints.found(w.Attachment, w.Node) }
+
+// fileHints remember which node is likely to have a file. They order the search and open nothing.
+type fileHints struct {
+	mu     sync.Mutex
+	pages  map[string][]string // session token → nodes whose pages it opened, the last one first
+	places map[string]string   // path of a file → node that had it
+}
+
+// Bounds of what is remembered; when full it starts anew.
+const (
+	maxPageHints  = 4096
+	maxPlaceHints = 8192
+	pageHints     = 3 // nodes of one session
+)
+
+// opened notes that a session opened a page of a node.
+func (h *fileHints) opened(token, node string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old := h.pages[token]
+	if len(old) > 0 && old[0] == node {
+		return
+	}
+	if h.pages == nil || len(h.pages) >= maxPageHints {
+		h.pages = map[string][]string{}
+	}
+	next := append(make([]string, 0, pageHints), node)
+	for _, n := range old {
+		if n != node && len(next) < pageHints {
+			next = append(next, n)
+		}
+	}
+	h.pages[token] = next
+}
+
+func (h *fileHints) found(path, node string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.places[path] == node {
+		return
+	}
+	if h.places == nil || len(h.places) >= maxPlaceHints {
+		h.places = map[string]string{}
+	}
+	h.places[path] = node
+}
+
+// order lists the enabled nodes, likeliest first.
+func (h *fileHints) order(w proxy.Wish, all []fleet.Node) []string {
+	h.mu.Lock()
+	likely := slices.Clone(h.pages[w.Token])
+	if node := h.places[w.Attachment]; node != "" {
+		likely = append([]string{node}, likely...)
+	}
+	h.mu.Unlock()
+	names := make([]string, 0, len(all))
+	for _, n := range likely {
+		if !slices.Contains(names, n) && slices.ContainsFunc(all, func(f fleet.Node) bool { return f.Name == n && f.Enabled }) {
+			names = append(names, n)
+		}
+	}
+	hinted := len(names)
+	for i := range all {
+		if all[i].Enabled && !slices.Contains(names[:hinted], all[i].Name) {
+			names = append(names, all[i].Name)
+		}
+	}
+	return names
+}
+
+// pageOpened remembers whose page a front end shows, and gives the browser what it needs to ask for the page's pictures: the
+// front ends of erupt keep the session's token in a script, which pictures cannot send.
+func (s *Server) pageOpened(w http.ResponseWriter, r *http.Request, token, node string) {
+	s.hints.opened(token, node)
+	s.shell.WriteFileToken(w, r, token)
+}
+
+// fileToken returns the session token by which a browser asks for a file: of the console, or else of a front end.
+func (s *Server) fileToken(r *http.Request) string {
+	return liveToken(r.Context(), s.shell.CookieToken(r), s.shell.FileToken(r), s.domain.Access.Sessions)
+}
+
+// liveToken chooses between two tokens the one whose session lives.
+func liveToken(ctx context.Context, own, other string, sessions liveSessions) string {
+	if own == "" || other == "" || own == other {
+		return cmp.Or(own, other)
+	}
+	if _, _, err := sessions.Get(ctx, own); err != nil {
+		return other
+	}
+	return own
+}
