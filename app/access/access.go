@@ -49,6 +49,10 @@ type Access struct {
 	Sessions  *Sessions
 	Delegates *Delegates
 	Audit     *Audit
+	Orgs      *Orgs
+	Posts     *Posts
+	OpenAPIs  *OpenAPIs
+	Online    *Online
 
 	store SessionStore
 }
@@ -81,6 +85,10 @@ func New(o Options) *Access {
 			transfer: o.PwdTransferEncrypt, now: o.Now, metrics: metrics,
 		},
 		Delegates: newDelegates(o.Key),
+		Orgs:      &Orgs{db: o.DB},
+		Posts:     &Posts{db: o.DB},
+		OpenAPIs:  &OpenAPIs{db: o.DB, people: people, sessions: sessions, plain: o.Adopted, now: o.Now},
+		Online:    &Online{users: users, people: people, sessions: sessions},
 		Audit:     newAudit(o.DB, metrics, o.Now),
 		store:     o.Store,
 	}

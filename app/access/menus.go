@@ -23,7 +23,9 @@ type Menus struct {
 const (
 	TypeTable  = "table"
 	TypeTree   = "tree"
+	TypeForm   = "form"
 	TypeButton = "button"
+	TypeAPI    = "api"
 )
 
 // NewMenu is a wish for a menu. A table or tree gets the six buttons of erupt's functions.

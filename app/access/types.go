@@ -24,11 +24,15 @@ type User struct {
 	RoleCodes    []string // of Roles, in the same order
 	Org, Post    int64    // zero: none
 	HomeMenu     int64    // zero: none
-	ExpiresAt    time.Time
-	AllowedIPs   string    // addresses or CIDR, one a line; empty: all
-	PasswordSet  time.Time // zero: never changed by the user
-	Remark       string
-	Created      time.Time
+	// OrgCode and the others name these where lists and single users are read.
+	OrgCode, OrgName   string
+	PostCode, PostName string
+	HomeCode           string
+	ExpiresAt          time.Time
+	AllowedIPs         string    // addresses or CIDR, one a line; empty: all
+	PasswordSet        time.Time // zero: never changed by the user
+	Remark             string
+	Created            time.Time
 }
 
 // Role bundles menus.

@@ -39,7 +39,9 @@ type NewUser struct {
 	ExpiresAt time.Time
 	// AllowedIPs are addresses or CIDR ranges, one a line; empty: all.
 	AllowedIPs string
-	By         Actor
+	// Org, Post and Home are codes; empty: none. A post needs an organisation (erupt-wire 5.7). Home is the menu to start with.
+	Org, Post, Home string
+	By              Actor
 }
 
 // UserPatch says what to change; nil leaves a thing as it is.
@@ -49,25 +51,26 @@ type UserPatch struct {
 	Roles                                *[]string  // codes
 	ExpiresAt                            *time.Time // zero: never
 	AllowedIPs                           *string
+	Org, Post, Home                      *string // codes; empty: none
 	By                                   Actor
 }
 
 // ByAccount returns a user. fault.NotFound if there is none.
 func (u *Users) ByAccount(ctx context.Context, account string) (User, error) {
-	row, err := u.db.Client.User.Query().Where(user.Account(account)).WithRoles().Only(ctx)
+	row, err := u.db.Client.User.Query().Where(user.Account(account)).WithRoles().WithOrg().WithPost().Only(ctx)
 	if err != nil {
 		return User{}, database.Mapped(err, noUser(account), nil)
 	}
-	return userOf(row), nil
+	return u.withHome(ctx, userOf(row))
 }
 
 // ByID returns a user. fault.NotFound if there is none.
 func (u *Users) ByID(ctx context.Context, id int64) (User, error) {
-	row, err := u.db.Client.User.Query().Where(user.ID(id)).WithRoles().Only(ctx)
+	row, err := u.db.Client.User.Query().Where(user.ID(id)).WithRoles().WithOrg().WithPost().Only(ctx)
 	if err != nil {
 		return User{}, database.Mapped(err, fault.New(fault.NotFound, "no user has the id %d", id), nil)
 	}
-	return userOf(row), nil
+	return u.withHome(ctx, userOf(row))
 }
 
 // Create makes an account. Its password needs 8 characters and, in a database of ours, at most 72 bytes; the user is asked
@@ -118,6 +121,11 @@ func (u *Users) create(ctx context.Context, n NewUser, passwordSet *time.Time) (
 		if !n.ExpiresAt.IsZero() {
 			c.SetExpireDate(n.ExpiresAt)
 		}
+		at, err := seatOf(ctx, tx, seat{}, &n.Org, &n.Post, &n.Home)
+		if err != nil {
+			return err
+		}
+		c.SetNillableEruptOrgID(at.org).SetNillableEruptPostID(at.post).SetNillableEruptMenuID(at.home)
 		row, err := c.Save(ctx)
 		if err == nil {
 			id = row.ID
@@ -192,6 +200,12 @@ func userOf(r *ent.User) User {
 		Admin: bool(r.IsAdmin), Org: orZero(r.EruptOrgID), Post: orZero(r.EruptPostID), HomeMenu: orZero(r.EruptMenuID),
 		ExpiresAt: orZero(r.ExpireDate), AllowedIPs: r.WhiteIP, PasswordSet: orZero(r.ResetPwdTime), Remark: r.Remark,
 		Created: orZero(r.CreateTime),
+	}
+	if r.Edges.Org != nil {
+		u.OrgCode, u.OrgName = r.Edges.Org.Code, orText(r.Edges.Org.Name, r.Edges.Org.Code)
+	}
+	if r.Edges.Post != nil {
+		u.PostCode, u.PostName = r.Edges.Post.Code, orText(r.Edges.Post.Name, r.Edges.Post.Code)
 	}
 	roles := slices.Clone(r.Edges.Roles)
 	slices.SortFunc(roles, func(a, b *ent.Role) int { return strings.Compare(a.Code, b.Code) })

@@ -58,6 +58,9 @@ func (u *Users) Update(ctx context.Context, account string, p UserPatch) (User, 
 		if err := u.apply(ctx, tx, change, p, row.Account); err != nil {
 			return err
 		}
+		if err := moveUser(ctx, tx, change, row, p); err != nil {
+			return err
+		}
 		if p.Password != nil {
 			u.setSecret(change, secret, p.By.Account == account)
 		}

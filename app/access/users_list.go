@@ -11,6 +11,7 @@ import (
 	"eruptcloud/app/database"
 	"eruptcloud/ent"
 	"eruptcloud/ent/loginlog"
+	"eruptcloud/ent/post"
 	"eruptcloud/ent/predicate"
 	"eruptcloud/ent/role"
 	"eruptcloud/ent/user"
@@ -46,6 +47,8 @@ type UserFilter struct {
 	Query          string // part of account, name, phone or email, in any case
 	State          UserState
 	Role           string   // code
+	Org            string   // code: those in it or in one below it
+	Post           string   // code
 	Among          []string // accounts; nil: all
 	Order          UserOrder
 	Page, PageSize int // from 1; 20 a page unless said, 500 at most
@@ -53,13 +56,16 @@ type UserFilter struct {
 
 // List returns one page of users, and how many there are in all.
 func (u *Users) List(ctx context.Context, f UserFilter) ([]User, int, error) {
-	where := u.where(f)
+	where, err := u.whereAll(ctx, f)
+	if err != nil {
+		return nil, 0, err
+	}
 	total, err := u.db.Client.User.Query().Where(where...).Count(ctx)
 	if err != nil {
 		return nil, 0, database.Mapped(err, nil, nil)
 	}
 	offset, limit := pageOf(f.Page, f.PageSize)
-	rows, err := u.db.Client.User.Query().Where(where...).WithRoles().Order(orderOf(f.Order)...).Offset(offset).Limit(limit).All(ctx)
+	rows, err := u.db.Client.User.Query().Where(where...).WithRoles().WithOrg().WithPost().Order(orderOf(f.Order)...).Offset(offset).Limit(limit).All(ctx)
 	if err != nil {
 		return nil, 0, database.Mapped(err, nil, nil)
 	}
@@ -75,7 +81,11 @@ func (u *Users) Counts(ctx context.Context, f UserFilter) (map[UserState]int, er
 	out := make(map[UserState]int, len(UserStates))
 	for _, s := range UserStates {
 		f.State = s
-		n, err := u.db.Client.User.Query().Where(u.where(f)...).Count(ctx)
+		where, err := u.whereAll(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		n, err := u.db.Client.User.Query().Where(where...).Count(ctx)
 		if err != nil {
 			return nil, database.Mapped(err, nil, nil)
 		}
@@ -92,6 +102,9 @@ func (u *Users) where(f UserFilter) []predicate.User {
 	}
 	if f.Role != "" {
 		where = append(where, user.HasRolesWith(role.Code(f.Role)))
+	}
+	if f.Post != "" {
+		where = append(where, user.HasPostWith(post.Code(f.Post)))
 	}
 	if f.Among != nil {
 		where = append(where, user.AccountIn(f.Among...))
