@@ -31,11 +31,20 @@ type Options struct {
 	TTL     time.Duration // of a session; zero: 100 minutes
 	Refresh bool          // a session in use lives on
 	Lock    LockOptions
+	// Vault keeps captchas, tickets and counters; nil: in memory.
+	Vault Vault
+	// CaptchaAfter is how many failures of an account from an address it takes until a login has to read a captcha; zero: it
+	// always has to, below zero: never.
+	CaptchaAfter int
+	MFA          MFAOptions
 	// PwdTransferEncrypt: clients send passwords in base64, applied three times (erupt-wire 3.4).
 	PwdTransferEncrypt bool
 	Now                func() time.Time
-	// Adopted says that the database belongs to an erupt installation: passwords are written in a form that it reads.
+	// Adopted says that passwords are written in a form that erupt 2.0 reads, also in a database that was not adopted.
 	Adopted bool
+	// Rehash turns a weaker password of an adopted database into SHA512 with salt when its user logs in, if the tables can
+	// hold that.
+	Rehash  bool
 	Cost    int // of bcrypt; zero: 12
 	Metrics prometheus.Registerer
 }
@@ -49,12 +58,15 @@ type Access struct {
 	Sessions  *Sessions
 	Delegates *Delegates
 	Audit     *Audit
+	Captcha   *Captcha
+	MFA       *MFA
 	Orgs      *Orgs
 	Posts     *Posts
 	OpenAPIs  *OpenAPIs
 	Online    *Online
 
 	store SessionStore
+	vault Vault
 }
 
 // Actor is who asks for a change. The zero Actor may do nothing that needs a right of his.
@@ -69,21 +81,29 @@ var System = Actor{Account: "system", Admin: true}
 // New joins the parts.
 func New(o Options) *Access {
 	o.fill()
-	passwords := newPasswords(o.Adopted, o.Cost)
+	passwords := newPasswords(formOf(o.DB.Shape, o.Adopted), o.Cost)
+	passwords.rehash = o.Rehash
 	metrics := newMetrics(o.Metrics)
 	people := &people{db: o.DB, now: o.Now}
 	sessions := &Sessions{store: o.Store, people: people, ttl: o.TTL, refresh: o.Refresh, now: o.Now, pending: map[string]string{}}
 	changes := &changes{bus: o.Bus, sessions: sessions, people: people}
-	users := &Users{db: o.DB, passwords: passwords, changes: changes, store: o.Store, lock: o.Lock, now: o.Now}
+	tryLife := max(o.TTL, time.Duration(o.Lock.Minutes)*time.Minute) // as erupt keeps them
+	users := &Users{db: o.DB, passwords: passwords, changes: changes, store: o.Store, lock: o.Lock, tryLife: tryLife, now: o.Now}
+	captcha := &Captcha{vault: o.Vault, nonce: derive(o.Key, "captcha numbers", 32)}
+	login := &Login{
+		db: o.DB, passwords: passwords, store: o.Store, sessions: sessions, captcha: captcha, users: users,
+		guard:    guard{store: o.Store, captcha: captcha, lock: o.Lock, after: o.CaptchaAfter, life: tryLife},
+		transfer: o.PwdTransferEncrypt, now: o.Now, metrics: metrics,
+	}
+	login.mfa = &MFA{MFAOptions: o.MFA, db: o.DB, vault: o.Vault, login: login, users: users, now: o.Now}
 	return &Access{
-		Users:    users,
-		Roles:    &Roles{db: o.DB, people: people, changes: changes},
-		Menus:    &Menus{db: o.DB, people: people, changes: changes},
-		Sessions: sessions,
-		Login: &Login{
-			db: o.DB, passwords: passwords, store: o.Store, sessions: sessions, lock: o.Lock, users: users,
-			transfer: o.PwdTransferEncrypt, now: o.Now, metrics: metrics,
-		},
+		Users:     users,
+		Roles:     &Roles{db: o.DB, people: people, changes: changes},
+		Menus:     &Menus{db: o.DB, people: people, changes: changes},
+		Sessions:  sessions,
+		Login:     login,
+		Captcha:   captcha,
+		MFA:       login.mfa,
 		Delegates: newDelegates(o.Key),
 		Orgs:      &Orgs{db: o.DB},
 		Posts:     &Posts{db: o.DB},
@@ -91,6 +111,7 @@ func New(o Options) *Access {
 		Online:    &Online{users: users, people: people, sessions: sessions},
 		Audit:     newAudit(o.DB, metrics, o.Now),
 		store:     o.Store,
+		vault:     o.Vault,
 	}
 }
 
@@ -100,6 +121,9 @@ func (o *Options) fill() {
 	}
 	if o.Store == nil {
 		o.Store = newMemorySessions(o.Now)
+	}
+	if o.Vault == nil {
+		o.Vault = newMemoryVault(o.Now)
 	}
 	if o.TTL <= 0 {
 		o.TTL = 100 * time.Minute
@@ -129,11 +153,10 @@ func (a *Access) Run(ctx context.Context) error {
 		const name, each = "session retry", 2 * time.Second
 		return loop.Every(ctx, name, loop.Offset(name, each), each, a.Sessions.retryOnce)
 	})
-	if s, ok := a.store.(sweeper); ok {
-		g.Go(func() error {
-			const name, each = "session sweep", time.Minute
-			return loop.Every(ctx, name, loop.Offset(name, each), each, s.sweepOnce)
-		})
+	for name, store := range map[string]any{"session sweep": a.store, "vault sweep": a.vault} {
+		if s, ok := store.(sweeper); ok {
+			g.Go(func() error { return loop.Every(ctx, name, loop.Offset(name, time.Minute), time.Minute, s.sweepOnce) })
+		}
 	}
 	return g.Wait()
 }

@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"log/slog"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -15,7 +15,6 @@ import (
 	"eruptcloud/app/database"
 	"eruptcloud/app/fault"
 	"eruptcloud/ent"
-	"eruptcloud/ent/user"
 )
 
 // Login turns account and password into a session.
@@ -25,7 +24,9 @@ type Login struct {
 	store     SessionStore
 	sessions  *Sessions
 	users     *Users
-	lock      LockOptions
+	captcha   *Captcha
+	mfa       *MFA
+	guard     guard
 	transfer  bool
 	now       func() time.Time
 	metrics   *metrics
@@ -36,6 +37,8 @@ type Attempt struct {
 	Account, Password string
 	Address           string // of the client, behind trusted proxies
 	Agent             string // User-Agent
+	// Code is what the client read in the captcha with the number Mark; empty: it was shown none.
+	Code, Mark string
 }
 
 // errWrong is the answer to a wrong password and to an unknown account alike.
@@ -43,21 +46,28 @@ func errWrong() *fault.Error {
 	return fault.New(fault.Unauthenticated, "account or password is wrong")
 }
 
-func tooManyFailures(wait time.Duration) error {
+func tooManyFailures(wait time.Duration) *fault.Error {
 	minutes := int((wait + time.Minute - 1) / time.Minute)
 	return fault.New(fault.TooMany, "too many failed attempts; try again in %d minutes", minutes).Retry(wait)
 }
 
 // Attempt logs in. fault.Unauthenticated with one text and after the same time for an unknown account and a wrong password;
-// only who knows the password hears that the account is disabled, expired, or not allowed from his address. fault.TooMany
-// with RetryAfter while the pair of account and address is locked, or too many logins wait. fault.Unavailable if database or
-// session store do not answer.
+// only who knows the password hears that the account is disabled, expired, not allowed from his address or needs a second
+// factor, for which TicketOf has the ticket. CodeWanted says whether the next try needs a captcha. fault.TooMany with RetryAfter
+// while the pair of account and address is locked, or too many logins wait. fault.Unavailable if database or session store do
+// not answer.
 func (l *Login) Attempt(ctx context.Context, a Attempt) (Session, error) {
-	s, err := l.attempt(ctx, a)
+	return l.counted(l.attempt(ctx, a, false))
+}
+
+// counted puts an attempt into the metrics.
+func (l *Login) counted(s Session, err error) (Session, error) {
 	result := "failed"
 	switch {
 	case err == nil:
 		result = "ok"
+	case TicketOf(err) != "":
+		result = "half"
 	case fault.Of(err).Format == errWrong().Format:
 		result = "wrong"
 	case fault.Is(err, fault.Unauthenticated):
@@ -69,30 +79,36 @@ func (l *Login) Attempt(ctx context.Context, a Attempt) (Session, error) {
 	return s, err
 }
 
-func (l *Login) attempt(ctx context.Context, a Attempt) (Session, error) {
-	counted := countedName(a.Account)
-	if l.lock.On {
-		// Counted before the password is looked at: a hundred tries at once must not all pass before the first has failed.
-		wait, err := l.store.CountTry(ctx, counted, a.Address, l.lock.MaxFailures, time.Duration(l.lock.Minutes)*time.Minute)
-		if err != nil {
-			return Session{}, err
-		} else if wait > 0 {
-			return Session{}, tooManyFailures(wait)
-		}
-	}
-	row, err := l.verified(ctx, a)
+// attempt follows the order of erupt 2.3: lock, captcha, account and password, and what stands against the account. digest: what
+// is shown is not the password but what erupt 1.x makes of it.
+func (l *Login) attempt(ctx context.Context, a Attempt, digest bool) (Session, error) {
+	tries, err := l.guard.enter(ctx, a)
 	if err != nil {
 		return Session{}, err
 	}
-	if l.lock.On {
-		if err := l.store.ForgetTries(ctx, counted, a.Address); err != nil {
-			return Session{}, err
-		}
+	row, err := l.verified(ctx, a, digest)
+	if err != nil {
+		return Session{}, l.guard.asking(err, tries)
 	}
 	if err := l.admitted(row, a.Address); err != nil {
+		return Session{}, errors.Join(err, l.guard.leave(ctx, a))
+	}
+	if !digest {
+		l.strengthen(ctx, row, a.Password)
+	}
+	if bound(row) {
+		// The count stays until the second step is done: who has the password alone must not get tickets without end.
+		return Session{}, l.mfa.demand(ctx, row)
+	}
+	return l.enter(ctx, row, a)
+}
+
+// enter opens a session for whoever has shown all that the account asks for.
+func (l *Login) enter(ctx context.Context, row *ent.User, a Attempt) (Session, error) {
+	if err := l.guard.leave(ctx, a); err != nil {
 		return Session{}, err
 	}
-	s, err := l.open(ctx, row, a)
+	s, err := l.open(ctx, row, newToken(), l.sessions.ttl, a)
 	if err != nil {
 		return Session{}, err
 	}
@@ -100,92 +116,53 @@ func (l *Login) attempt(ctx context.Context, a Attempt) (Session, error) {
 	return s, nil
 }
 
-// countedName bounds what a client can make us keep as the name of a counter.
-func countedName(account string) string {
-	if len(account) <= 64 {
-		return account
-	}
-	sum := sha256.Sum256([]byte(account))
-	return "sha256-" + hex.EncodeToString(sum[:])
-}
-
 // verified returns the row of the account if the password is right.
-func (l *Login) verified(ctx context.Context, a Attempt) (*ent.User, error) {
-	var stored *secret
-	var row *ent.User
+func (l *Login) verified(ctx context.Context, a Attempt, digest bool) (*ent.User, error) {
+	verify := l.passwords.verify
+	if digest {
+		verify = func(ctx context.Context, s *secret, shown string) (bool, error) {
+			return l.passwords.verifyDigest(ctx, s, a.Account, shown)
+		}
+	}
+	rows := []*ent.User{nil}
 	if a.Account != "" && len(a.Account) <= 255 && utf8.ValidString(a.Account) {
-		var err error
-		row, err = l.db.Client.User.Query().Where(user.Account(a.Account)).Only(ctx)
-		switch {
-		case err == nil:
-			stored = secretOf(row)
-		case !ent.IsNotFound(err):
+		found, err := typed(ctx, l.db.Client.User.Query(), a.Account)
+		if err != nil {
 			return nil, database.Mapped(err, nil, nil)
 		}
+		if len(found) > 0 {
+			rows = found
+		}
 	}
-	ok, err := l.passwords.verify(ctx, stored, a.Password)
-	if err != nil {
-		return nil, err
-	}
-	if !ok || a.Password == "" {
-		return nil, errWrong()
-	}
-	return row, nil
-}
-
-// admitted says why somebody who knows the password may not log in.
-func (l *Login) admitted(row *ent.User, address string) error {
-	if err := l.sessions.people.mayWork(row); err != nil {
-		return err
-	}
-	if !addressAllowed(row.WhiteIP, address) {
-		return fault.New(fault.Unauthenticated, "the account %s may not log in from %s", row.Account, address)
-	}
-	if bool(row.MfaEnabled) && row.MfaSecret != "" {
-		// Letting him in by password alone would quietly take away what protects the account.
-		return fault.New(fault.Unauthenticated, "the account %s needs a second factor, which this server does not ask for", row.Account)
-	}
-	return nil
-}
-
-// addressAllowed reports whether address is in a list of addresses and CIDR ranges, one a line. An empty list allows all.
-func addressAllowed(list, address string) bool {
-	ip, err := netip.ParseAddr(address)
-	ip = ip.Unmap().WithZone("")
-	empty := true
-	for line := range strings.Lines(list) {
-		line = strings.TrimSpace(line)
-		if line == "" {
+	for _, row := range rows {
+		var stored *secret
+		if row != nil {
+			stored = secretOf(row)
+		}
+		ok, err := verify(ctx, stored, a.Password)
+		switch {
+		case err != nil:
+			return nil, err
+		case !ok || a.Password == "":
 			continue
+		case len(rows) > 1:
+			return nil, fault.New(fault.Unauthenticated, "several users have the account %s; ask an administrator", row.Account)
 		}
-		empty = false
-		if line == address {
-			return true
-		}
-		if err != nil {
-			continue
-		}
-		if one, bad := netip.ParseAddr(line); bad == nil && one.Unmap().WithZone("") == ip {
-			return true
-		}
-		if many, bad := netip.ParsePrefix(line); bad == nil && many.Contains(ip) {
-			return true
-		}
+		return row, nil
 	}
-	return empty
+	return nil, errWrong()
 }
 
 // open makes the session and looks once more at what the user holds: a change that was committed while the session was
 // being made did not find it, and so could not rewrite it.
-func (l *Login) open(ctx context.Context, row *ent.User, a Attempt) (Session, error) {
+func (l *Login) open(ctx context.Context, row *ent.User, token string, ttl time.Duration, a Attempt) (Session, error) {
 	s, err := l.sessions.people.session(ctx, row.Account)
 	if fault.Is(err, fault.NotFound) {
 		return Session{}, errWrong() // deleted just now
 	} else if err != nil {
 		return Session{}, err
 	}
-	ttl := l.sessions.ttl
-	s.Token, s.Created, s.Address, s.Agent = newToken(), l.now(), a.Address, shorten(a.Agent, 255)
+	s.Token, s.Created, s.Address, s.Agent = token, l.now(), a.Address, shorten(a.Agent, 255)
 	if row.ExpireDate != nil {
 		ttl = max(min(ttl, row.ExpireDate.Sub(l.now())), time.Second) // never nothing, which a store takes for no end
 	}

@@ -10,7 +10,7 @@ type metrics struct {
 func newMetrics(r prometheus.Registerer) *metrics {
 	m := &metrics{
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "ec_logins_total", Help: "Attempts to log in by result: ok, wrong, refused, locked, failed.",
+			Name: "ec_logins_total", Help: "Attempts to log in by result: ok, half (the second factor is asked for), wrong, refused, locked, failed.",
 		}, []string{"result"}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ec_audit_dropped_total", Help: "Entries of the audit trail that were not written: queue full or refused by the database.",

@@ -2,7 +2,7 @@ package access
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // only to verify what old installations stored
+	"crypto/md5" //nolint:gosec // what erupt 1.12 stores, and still has to read where it works beside us
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/sha512"
@@ -17,14 +17,17 @@ import (
 	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/sync/semaphore"
 
+	"eruptcloud/app/database"
 	"eruptcloud/app/fault"
 	"eruptcloud/ent/dbtype"
+	"eruptcloud/ent/user"
 )
 
 // Forms of a stored password, as in the column encrypt_type.
 const (
 	formBcrypt = "BCRYPT" // databases of ours only
 	formSHA512 = "SHA512" // erupt 2.0
+	formMD5    = ""       // erupt 1.12, whose tables have no such column; is_md5 says it
 )
 
 // Limits of a password. bcrypt looks at 72 bytes only, so a longer one would be cut without anybody noticing.
@@ -45,7 +48,8 @@ type secret struct {
 // passwords makes and verifies stored passwords. Verifying is deliberately expensive, so only a few run at a time: a flood
 // of logins must not take the processors from everything else.
 type passwords struct {
-	adopted bool
+	form    string // of new ones
+	rehash  bool   // see (*Login).strengthen
 	cost    int
 	dummy   secret // verified for accounts that do not exist, so that they take the same time
 	slots   *semaphore.Weighted
@@ -53,17 +57,28 @@ type passwords struct {
 	compare func(hash, plain []byte) error
 }
 
-func newPasswords(adopted bool, cost int) *passwords {
+// formOf is the form of new passwords: erupt's own where a Java server has to let their users in too.
+func formOf(shape database.Shape, adopted bool) string {
+	switch {
+	case shape.Lacks(user.Table, user.FieldEncryptType) || shape.Lacks(user.Table, user.FieldSalt):
+		return formMD5
+	case shape.Adopted || adopted:
+		return formSHA512
+	}
+	return formBcrypt
+}
+
+func newPasswords(form string, cost int) *passwords {
 	if cost == 0 {
 		cost = 12
 	}
 	// No password matches: nobody knows one whose hash these letters are.
 	dummy := secret{Password: fmt.Sprintf("$2a$%02d$%s", cost, strings.Repeat("u", 53)), Form: formBcrypt}
-	if adopted {
+	if form != formBcrypt {
 		dummy = secret{Password: "none", Form: formSHA512, Salt: strings.Repeat("0", 64)}
 	}
 	return &passwords{
-		adopted: adopted, cost: cost, dummy: dummy, patient: 5 * time.Second,
+		form: form, cost: cost, dummy: dummy, patient: 5 * time.Second,
 		slots: semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)-1))), compare: bcrypt.CompareHashAndPassword,
 	}
 }
@@ -71,7 +86,10 @@ func newPasswords(adopted bool, cost int) *passwords {
 // make returns the stored form of a password that passed check.
 func (p *passwords) make(plain string) secret {
 	hashed := dbtype.Flag(true)
-	if p.adopted {
+	switch p.form {
+	case formMD5:
+		return secret{Password: md5Hex(plain), Hashed: &hashed}
+	case formSHA512:
 		salt := make([]byte, 32)
 		_, _ = rand.Read(salt) // never fails: it ends the program instead
 		s := secret{Form: formSHA512, Hashed: &hashed, Salt: hex.EncodeToString(salt)}
@@ -95,7 +113,7 @@ func (p *passwords) check(account, plain string) error {
 		return wrong("the password is not valid UTF-8")
 	case utf8.RuneCountInString(plain) < minPassword:
 		return wrong("the password needs at least %d characters", minPassword)
-	case !p.adopted && len(plain) > maxBcrypt:
+	case p.form == formBcrypt && len(plain) > maxBcrypt:
 		return wrong("the password has %d bytes, at most %d count; letters outside ASCII take several bytes", len(plain), maxBcrypt)
 	case len(plain) > maxPassword:
 		return wrong("the password has %d bytes, at most %d are allowed", len(plain), maxPassword)
@@ -128,6 +146,11 @@ func (p *passwords) verify(ctx context.Context, s *secret, plain string) (bool, 
 	return ok, nil
 }
 
+// strong reports whether the password is kept in a form that only guessing opens.
+func (s *secret) strong() bool {
+	return s.slow() || strings.EqualFold(s.Form, formSHA512) && s.Salt != ""
+}
+
 func (s *secret) slow() bool { return strings.EqualFold(s.Form, formBcrypt) }
 
 // matches follows erupt-wire 3.4, with bcrypt added. A password without is_md5 cannot be used.
@@ -141,8 +164,7 @@ func (p *passwords) matches(s *secret, plain string) bool {
 	case s.Hashed == nil || s.Password == "":
 		return false
 	case bool(*s.Hashed):
-		sum := md5.Sum([]byte(plain)) //nolint:gosec // see above
-		return same(s.Password, hex.EncodeToString(sum[:]))
+		return same(s.Password, md5Hex(plain))
 	default:
 		return same(s.Password, plain)
 	}
@@ -152,6 +174,11 @@ func (p *passwords) matches(s *secret, plain string) bool {
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+func md5Hex(s string) string {
+	sum := md5.Sum([]byte(s)) //nolint:gosec // see above
+	return hex.EncodeToString(sum[:])
 }
 
 func sha512Hex(s string) string {

@@ -25,7 +25,7 @@ type people struct {
 // session returns what account is and holds now, without token and times. fault.NotFound if there is no such user,
 // fault.Unauthenticated if he may not work now.
 func (p *people) session(ctx context.Context, account string) (Session, error) {
-	row, err := p.db.Client.User.Query().Where(user.Account(account)).WithRoles().WithOrg().WithPost().Only(ctx)
+	row, err := theUser(ctx, p.db.Client.User.Query().WithRoles().WithOrg().WithPost(), account)
 	if err != nil {
 		return Session{}, database.Mapped(err, noUser(account), nil)
 	}

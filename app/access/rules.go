@@ -2,6 +2,7 @@ package access
 
 import (
 	"net/netip"
+	"net/url"
 	"regexp"
 	"strings"
 	"unicode"
@@ -50,10 +51,25 @@ func checkPatch(p UserPatch) error {
 	if p.Remark != nil {
 		err = textFault(err, "remark", *p.Remark, 2000)
 	}
+	if p.Avatar != nil {
+		err = avatarFault(err, *p.Avatar)
+	}
 	if p.AllowedIPs != nil {
 		err = addressesFault(err, *p.AllowedIPs)
 	}
 	return orNil(err)
+}
+
+// avatarFault adds a fault unless the picture is one that browsers load by http or https: it stands in pages of others.
+func avatarFault(err *fault.Error, avatar string) *fault.Error {
+	if avatar == "" {
+		return err
+	}
+	at, bad := url.Parse(avatar)
+	if bad != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || strings.ContainsAny(avatar, " \"'<>\\\n\r\t") {
+		return fieldFault(err, "avatar", "needs the address of a picture that begins with https:// or http://")
+	}
+	return textFault(err, "avatar", avatar, 1023)
 }
 
 // accountFault checks an account: it stands in URLs, keys and logs.

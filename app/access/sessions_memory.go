@@ -27,8 +27,9 @@ type memorySessions struct {
 }
 
 type tries struct {
-	count int
-	until time.Time
+	count  int
+	until  time.Time
+	locked bool
 }
 
 // NewMemorySessions keeps sessions in this process; (*Access).Run sweeps those that are over.
@@ -164,21 +165,36 @@ func (m *memorySessions) Accounts(context.Context) ([]string, error) {
 }
 
 // CountTry implements SessionStore.
-func (m *memorySessions) CountTry(_ context.Context, account, address string, limit int, window time.Duration) (time.Duration, error) {
+func (m *memorySessions) CountTry(_ context.Context, account, address string, l TryLimit) (int, time.Duration, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key, now := tryKey(account, address), m.now()
 	t := m.tries[key]
-	if !t.until.After(now) {
+	switch {
+	case !t.until.After(now):
 		t = tries{}
-	}
-	if t.count >= limit {
-		return t.until.Sub(now), nil
+	case t.locked:
+		return 0, t.until.Sub(now), nil
 	}
 	if t.count == 0 && len(m.tries) >= maxTries {
 		m.sweepTries(true)
 	}
-	m.tries[key] = tries{count: t.count + 1, until: now.Add(window)}
+	t = tries{count: t.count + 1, until: now.Add(l.Life)}
+	count := t.count
+	if l.Max > 0 && count >= l.Max {
+		t = tries{locked: true, until: now.Add(l.Lock)}
+	}
+	m.tries[key] = t
+	return count, 0, nil
+}
+
+// Tries implements SessionStore.
+func (m *memorySessions) Tries(_ context.Context, account, address string) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.tries[tryKey(account, address)]; t.until.After(m.now()) {
+		return t.count, nil
+	}
 	return 0, nil
 }
 

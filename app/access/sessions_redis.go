@@ -282,23 +282,43 @@ func (r *redisSessions) Accounts(ctx context.Context) ([]string, error) {
 	return live, nil
 }
 
+// tryKeys are erupt's own: the count, and the lock of 2.3.
+func (r *redisSessions) tryKeys(account, address string) []string {
+	pair := tryKey(account, address)
+	return []string{r.prefix + "login-error:" + pair, r.prefix + "login-lock:" + pair}
+}
+
 // CountTry implements SessionStore on erupt's own counter.
-func (r *redisSessions) CountTry(ctx context.Context, account, address string, limit int, window time.Duration) (time.Duration, error) {
+func (r *redisSessions) CountTry(ctx context.Context, account, address string, l TryLimit) (int, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	keys := []string{r.prefix + "login-error:" + tryKey(account, address)}
-	wait, err := tryScript.Run(ctx, r.client, keys, limit, window.Milliseconds()).Int64()
+	got, err := tryScript.Run(ctx, r.client, r.tryKeys(account, address), l.Max, l.Lock.Milliseconds(), l.Life.Milliseconds()).Int64Slice()
+	if err == nil && len(got) != 2 {
+		err = fmt.Errorf("%d numbers in place of two", len(got))
+	}
 	if err != nil {
+		return 0, 0, errStore(err)
+	}
+	return int(got[0]), time.Duration(got[1]) * time.Millisecond, nil
+}
+
+// Tries implements SessionStore.
+func (r *redisSessions) Tries(ctx context.Context, account, address string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	text, err := r.client.Get(ctx, r.tryKeys(account, address)[0]).Result()
+	if notNil(err) != nil {
 		return 0, errStore(err)
 	}
-	return time.Duration(wait) * time.Millisecond, nil
+	n, _ := strconv.Atoi(text) // what is no number counts from zero
+	return n, nil
 }
 
 // ForgetTries implements SessionStore.
 func (r *redisSessions) ForgetTries(ctx context.Context, account, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if err := r.client.Del(ctx, r.prefix+"login-error:"+tryKey(account, address)).Err(); err != nil {
+	if err := r.client.Del(ctx, r.tryKeys(account, address)...).Err(); err != nil {
 		return errStore(err)
 	}
 	return nil

@@ -278,7 +278,7 @@ func TestStoreCountsTries(t *testing.T) {
 		ctx := t.Context()
 		try := func(account, address string) time.Duration {
 			t.Helper()
-			wait, err := s.CountTry(ctx, account, address, 3, 10*time.Minute)
+			_, wait, err := s.CountTry(ctx, account, address, access.TryLimit{Max: 3, Lock: 10 * time.Minute, Life: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -411,7 +411,8 @@ func TestStoreThatIsDown(t *testing.T) {
 			_, err := s.Accounts(ctx)
 			return err
 		},
-		"CountTry":    func() error { _, err := s.CountTry(ctx, "lin", "::1", 3, ttl); return err },
+		"CountTry":    func() error { _, _, err := s.CountTry(ctx, "lin", "::1", access.TryLimit{Max: 3, Lock: ttl, Life: ttl}); return err },
+		"Tries":       func() error { _, err := s.Tries(ctx, "lin", "::1"); return err },
 		"ForgetTries": func() error { return s.ForgetTries(ctx, "lin", "::1") },
 	}
 	for name, call := range calls {

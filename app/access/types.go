@@ -24,15 +24,18 @@ type User struct {
 	RoleCodes    []string // of Roles, in the same order
 	Org, Post    int64    // zero: none
 	HomeMenu     int64    // zero: none
+	ExpiresAt    time.Time
+	AllowedIPs   string    // addresses or CIDR, one a line; empty: all
+	PasswordSet  time.Time // zero: never changed by the user
+	Avatar       string    // URL of a picture; empty: none
+	MFA          bool      // a second factor is bound
+	Remark       string
+	Created      time.Time
+	Shared       bool // other rows of an adopted database have the account too, so nobody can log in with it; only in lists
 	// OrgCode and the others name these where lists and single users are read.
 	OrgCode, OrgName   string
 	PostCode, PostName string
 	HomeCode           string
-	ExpiresAt          time.Time
-	AllowedIPs         string    // addresses or CIDR, one a line; empty: all
-	PasswordSet        time.Time // zero: never changed by the user
-	Remark             string
-	Created            time.Time
 }
 
 // Role bundles menus.
@@ -90,6 +93,13 @@ const (
 	CodeMenus       = "EruptMenu"
 	CodeAudit       = "EruptOperateLog"
 	CodeLogins      = "EruptLoginLog"
+	CodeOrgs        = "EruptOrg"      // + @ADD, @EDIT, @DELETE
+	CodePosts       = "EruptPost"     // + the same
+	CodeDicts       = "EruptDict"     // + the same
+	CodeDictItems   = "EruptDictItem" // + the same
+	CodeOpenAPI     = "EruptOpenApi"  // + the same
+	CodeOnline      = "EruptOnline"   // + @DELETE ends sessions
+	CodeServerLog   = "erupt-log"     // the log of the server itself
 )
 
 // Session is a login. It holds what the user held when it was made or last rebuilt; Values is the permission set.
@@ -216,11 +226,20 @@ type SessionStore interface {
 	Tokens(ctx context.Context, account string) ([]string, error)
 	// Accounts lists the accounts that have live sessions.
 	Accounts(ctx context.Context) ([]string, error)
-	// CountTry counts one try to log in and keeps the count until window has passed without a further one. The try that
-	// exceeds limit is not counted and must not be made: wait tells for how long; zero: go on.
-	CountTry(ctx context.Context, account, address string, limit int, window time.Duration) (wait time.Duration, err error)
-	// ForgetTries drops the count, after a login that succeeded.
+	// CountTry counts one try to log in. A pair that has reached the limit is locked: such a try is not counted and must not be
+	// made, and wait tells for how long; zero: go on, it was one of tries.
+	CountTry(ctx context.Context, account, address string, l TryLimit) (tries int, wait time.Duration, err error)
+	// Tries returns the count.
+	Tries(ctx context.Context, account, address string) (int, error)
+	// ForgetTries drops the count and the lock, after a login that succeeded.
 	ForgetTries(ctx context.Context, account, address string) error
+}
+
+// TryLimit says when tries lock a pair of account and address.
+type TryLimit struct {
+	Max  int           // tries until the lock; zero: they never lock
+	Lock time.Duration // how long it lasts
+	Life time.Duration // of the count, after its last try
 }
 
 // Entry is one row of the audit trail: who did what to what, from where, with which outcome.

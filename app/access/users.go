@@ -21,6 +21,7 @@ type Users struct {
 	changes   *changes
 	store     SessionStore
 	lock      LockOptions
+	tryLife   time.Duration // of a count of tries
 	now       func() time.Time
 }
 
@@ -47,6 +48,7 @@ type NewUser struct {
 // UserPatch says what to change; nil leaves a thing as it is.
 type UserPatch struct {
 	Name, Phone, Email, Remark, Password *string
+	Avatar                               *string // URL of a picture; empty: none
 	Enabled, Admin                       *bool
 	Roles                                *[]string  // codes
 	ExpiresAt                            *time.Time // zero: never
@@ -57,7 +59,7 @@ type UserPatch struct {
 
 // ByAccount returns a user. fault.NotFound if there is none.
 func (u *Users) ByAccount(ctx context.Context, account string) (User, error) {
-	row, err := u.db.Client.User.Query().Where(user.Account(account)).WithRoles().WithOrg().WithPost().Only(ctx)
+	row, err := theUser(ctx, u.db.Client.User.Query().WithRoles().WithOrg().WithPost(), account)
 	if err != nil {
 		return User{}, database.Mapped(err, noUser(account), nil)
 	}
@@ -110,9 +112,14 @@ func (u *Users) create(ctx context.Context, n NewUser, passwordSet *time.Time) (
 		if err != nil {
 			return err
 		}
+		by, err := actorID(ctx, tx, n.By)
+		if err != nil {
+			return err
+		}
 		c := tx.User.Create().SetAccount(n.Account).SetName(n.Name).SetStatus(dbtype.Flag(n.Enabled)).
-			SetIsAdmin(dbtype.Flag(n.Admin)).SetPassword(secret.Password).SetIsMd5(*secret.Hashed).SetEncryptType(secret.Form).
-			SetNillableResetPwdTime(passwordSet).AddRoleIDs(roles...)
+			SetIsAdmin(dbtype.Flag(n.Admin)).SetPassword(secret.Password).SetIsMd5(*secret.Hashed).
+			SetNillableResetPwdTime(passwordSet).SetNillableCreateUserID(by).SetNillableUpdateUserID(by).AddRoleIDs(roles...)
+		setText(secret.Form, c.SetEncryptType)
 		setText(n.Phone, c.SetPhone)
 		setText(n.Email, c.SetEmail)
 		setText(n.Remark, c.SetRemark)
@@ -199,7 +206,7 @@ func userOf(r *ent.User) User {
 		ID: r.ID, Account: r.Account, Name: displayName(r), Phone: r.Phone, Email: r.Email, Enabled: bool(r.Status),
 		Admin: bool(r.IsAdmin), Org: orZero(r.EruptOrgID), Post: orZero(r.EruptPostID), HomeMenu: orZero(r.EruptMenuID),
 		ExpiresAt: orZero(r.ExpireDate), AllowedIPs: r.WhiteIP, PasswordSet: orZero(r.ResetPwdTime), Remark: r.Remark,
-		Created: orZero(r.CreateTime),
+		Created: orZero(r.CreateTime), Avatar: r.Avatar, MFA: bound(r),
 	}
 	if r.Edges.Org != nil {
 		u.OrgCode, u.OrgName = r.Edges.Org.Code, orText(r.Edges.Org.Name, r.Edges.Org.Code)

@@ -20,6 +20,9 @@ func (u *Users) Update(ctx context.Context, account string, p UserPatch) (User, 
 	if err := checkPatch(p); err != nil {
 		return User{}, err
 	}
+	if p.Avatar != nil && u.db.Shape.Lacks(user.Table, user.FieldAvatar) {
+		return User{}, fault.New(fault.Conflict, "this database cannot keep a picture: its table of users has no column for one, which erupt has since 1.13")
+	}
 	if p.Password != nil {
 		if err := u.passwords.check(account, *p.Password); err != nil {
 			return User{}, err
@@ -55,7 +58,7 @@ func (u *Users) Update(ctx context.Context, account string, p UserPatch) (User, 
 			return err
 		}
 		change := tx.User.Update().Where(user.ID(row.ID))
-		if err := u.apply(ctx, tx, change, p, row.Account); err != nil {
+		if err := u.apply(ctx, tx, change, p, row.ID); err != nil {
 			return err
 		}
 		if err := moveUser(ctx, tx, change, row, p); err != nil {
@@ -92,11 +95,12 @@ func (u *Users) after(ctx context.Context, account string, password bool) (User,
 	return u.ByAccount(ctx, account)
 }
 
-func (u *Users) apply(ctx context.Context, tx *ent.Tx, change *ent.UserUpdate, p UserPatch, account string) error {
+func (u *Users) apply(ctx context.Context, tx *ent.Tx, change *ent.UserUpdate, p UserPatch, id int64) error {
 	setPatch(p.Name, change.SetName)
 	setPatch(p.Phone, change.SetPhone)
 	setPatch(p.Email, change.SetEmail)
 	setPatch(p.Remark, change.SetRemark)
+	setPatch(p.Avatar, change.SetAvatar)
 	if p.Enabled != nil {
 		change.SetStatus(dbtype.Flag(*p.Enabled))
 	}
@@ -111,11 +115,11 @@ func (u *Users) apply(ctx context.Context, tx *ent.Tx, change *ent.UserUpdate, p
 	default:
 		change.SetExpireDate(*p.ExpiresAt)
 	}
-	if id, err := tx.User.Query().Where(user.Account(p.By.Account)).FirstID(ctx); err == nil {
-		change.SetUpdateUserID(id)
-	} else if !ent.IsNotFound(err) {
+	by, err := actorID(ctx, tx, p.By)
+	if err != nil {
 		return err
 	}
+	change.SetNillableUpdateUserID(by)
 	if p.Roles == nil {
 		return nil
 	}
@@ -123,7 +127,7 @@ func (u *Users) apply(ctx context.Context, tx *ent.Tx, change *ent.UserUpdate, p
 	if err != nil {
 		return err
 	}
-	have, err := tx.Role.Query().Where(role.HasUsersWith(user.Account(account))).IDs(ctx)
+	have, err := tx.Role.Query().Where(role.HasUsersWith(user.ID(id))).IDs(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,12 +138,9 @@ func (u *Users) apply(ctx context.Context, tx *ent.Tx, change *ent.UserUpdate, p
 
 // setSecret writes a new password; one that somebody else set has to be changed by the user.
 func (u *Users) setSecret(change *ent.UserUpdate, s secret, own bool) {
-	change.SetPassword(s.Password).SetIsMd5(*s.Hashed).SetEncryptType(s.Form)
-	if s.Salt != "" {
-		change.SetSalt(s.Salt)
-	} else {
-		change.ClearSalt()
-	}
+	change.SetPassword(s.Password).SetIsMd5(*s.Hashed)
+	setOrClear(&s.Form, change.SetEncryptType, change.ClearEncryptType)
+	setOrClear(&s.Salt, change.SetSalt, change.ClearSalt)
 	if own {
 		change.SetResetPwdTime(u.now())
 	} else {
@@ -158,12 +159,8 @@ func (u *Users) locked(ctx context.Context, tx *ent.Tx, account string) (*ent.Us
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rows {
-		if r.Account == account {
-			return r, nil
-		}
-	}
-	return nil, noUser(account)
+	row, err := exactly(rows, account)
+	return row, database.Mapped(err, noUser(account), nil)
 }
 
 // mayUpdate keeps admins among themselves and one of them at work.
@@ -221,6 +218,9 @@ func (u *Users) Delete(ctx context.Context, account string, by Actor) error {
 		if err := tx.User.Update().Where(user.ID(row.ID)).ClearRoles().Exec(ctx); err != nil {
 			return err
 		}
+		if err := u.forget(ctx, tx, row.ID); err != nil {
+			return err
+		}
 		_, err = tx.User.Delete().Where(user.ID(row.ID)).Exec(ctx)
 		return database.Mapped(err, nil, fault.New(fault.Conflict, "other records still refer to %q; disable it instead", account))
 	})
@@ -233,23 +233,9 @@ func (u *Users) Delete(ctx context.Context, account string, by Actor) error {
 // ChangePassword lets a user set his own password and ends his other sessions (see KeepSession). fault.Invalid if old is
 // wrong, new breaks a rule or is the old one; fault.TooMany after too many wrong ones.
 func (u *Users) ChangePassword(ctx context.Context, account, old, new string) error {
-	if u.lock.On {
-		// Whoever got hold of an open session must not be able to guess the password at leisure.
-		wait, err := u.store.CountTry(ctx, account, "change-pwd", u.lock.MaxFailures, time.Duration(u.lock.Minutes)*time.Minute)
-		if err != nil {
-			return err
-		} else if wait > 0 {
-			return tooManyFailures(wait)
-		}
-	}
-	row, err := u.db.Client.User.Query().Where(user.Account(account)).Only(ctx)
+	row, err := u.proven(ctx, account, old)
 	if err != nil {
-		return database.Mapped(err, noUser(account), nil)
-	}
-	if ok, err := u.passwords.verify(ctx, secretOf(row), old); err != nil {
 		return err
-	} else if !ok {
-		return fault.New(fault.Invalid, "the present password is wrong").Field("old", "is wrong")
 	}
 	if old == new {
 		return fault.New(fault.Invalid, "the new password is the present one").Field("password", "is the present one")
@@ -262,9 +248,43 @@ func (u *Users) ChangePassword(ctx context.Context, account, old, new string) er
 	if err := change.Exec(ctx); err != nil {
 		return database.Mapped(err, nil, nil)
 	}
-	if err := u.store.ForgetTries(ctx, account, "change-pwd"); err != nil {
-		return err
-	}
 	_, err = u.after(ctx, account, true)
 	return err
+}
+
+// VerifyPassword checks the password of somebody who is logged in. fault.Invalid if it is wrong, fault.TooMany after too many
+// wrong ones.
+func (u *Users) VerifyPassword(ctx context.Context, account, password string) error {
+	_, err := u.proven(ctx, account, password)
+	return err
+}
+
+// ownPassword stands for the address where the tries of those who are logged in are counted.
+const ownPassword = "change-pwd"
+
+// proven returns the row of an account whose password is shown. Whoever got hold of an open session must not be able to guess
+// the password at leisure.
+func (u *Users) proven(ctx context.Context, account, password string) (*ent.User, error) {
+	counted := countedName(account)
+	if u.lock.On {
+		limit := TryLimit{Max: u.lock.MaxFailures, Lock: time.Duration(u.lock.Minutes) * time.Minute, Life: u.tryLife}
+		if _, wait, err := u.store.CountTry(ctx, counted, ownPassword, limit); err != nil {
+			return nil, err
+		} else if wait > 0 {
+			return nil, tooManyFailures(wait)
+		}
+	}
+	row, err := u.db.Client.User.Query().Where(user.Account(account)).Only(ctx)
+	if err != nil {
+		return nil, database.Mapped(err, noUser(account), nil)
+	}
+	if ok, err := u.passwords.verify(ctx, secretOf(row), password); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, fault.New(fault.Invalid, "the present password is wrong").Field("old", "is wrong")
+	}
+	if u.lock.On {
+		return row, u.store.ForgetTries(ctx, counted, ownPassword)
+	}
+	return row, nil
 }

@@ -73,7 +73,7 @@ func (u *Users) List(ctx context.Context, f UserFilter) ([]User, int, error) {
 	for _, r := range rows {
 		found = append(found, userOf(r))
 	}
-	return found, total, nil
+	return found, total, u.markShared(ctx, found)
 }
 
 // Counts returns how many users of a filter, its state aside, are in each state.

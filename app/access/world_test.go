@@ -44,7 +44,8 @@ func newWorld(t *testing.T, db *database.DB, change ...func(*access.Options)) *w
 	w := &world{db: db, now: time.Now().UTC().Truncate(time.Second)}
 	o := access.Options{
 		DB: db, Store: access.NewMemorySessionsAt(w.time), Key: []byte("0123456789abcdef0123456789abcdef"), TTL: ttl, Now: w.time, Cost: cheap,
-		Lock: access.LockOptions{On: true, MaxFailures: 10, Minutes: 10}, PwdTransferEncrypt: true,
+		Lock: access.LockOptions{On: true, MaxFailures: 10, Minutes: 10}, PwdTransferEncrypt: true, CaptchaAfter: -1,
+		MFA: access.MFAOptions{On: true, Window: 1},
 	}
 	for _, c := range change {
 		c(&o)

@@ -36,7 +36,7 @@ func OpenDomain(ctx context.Context, c *config.Config) (*Domain, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDomain(c, db, keys, cluster.NewSolo("command"), nil, nil)
+	d, err := newDomain(c, db, keys, cluster.NewSolo("command"), stores{}, nil)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -46,7 +46,7 @@ func OpenDomain(ctx context.Context, c *config.Config) (*Domain, error) {
 // Close closes the database.
 func (d *Domain) Close() error { return d.DB.Close() }
 
-func newDomain(c *config.Config, db *database.DB, keys secrets, bus cluster.Bus, store access.SessionStore, metrics prometheus.Registerer) (*Domain, error) {
+func newDomain(c *config.Config, db *database.DB, keys secrets, bus cluster.Bus, kept stores, metrics prometheus.Registerer) (*Domain, error) {
 	sealer, err := fleet.NewSealer(keys.Token)
 	if err != nil {
 		return nil, err
@@ -58,9 +58,11 @@ func newDomain(c *config.Config, db *database.DB, keys secrets, bus cluster.Bus,
 			Grace: c.CloudServer.TokenGrace,
 		}),
 		Access: access.New(access.Options{
-			DB: db, Store: store, Bus: bus, Key: keys.Delegate, TTL: c.Session.TTL, Refresh: c.Session.Refresh,
+			DB: db, Store: kept.sessions, Bus: bus, Key: keys.Delegate, TTL: c.Session.TTL, Refresh: c.Session.Refresh,
 			Lock:               access.LockOptions{On: c.Login.Lock, MaxFailures: c.Login.MaxFailures, Minutes: c.Login.LockMinutes},
-			PwdTransferEncrypt: c.Login.PwdTransferEncrypt, Metrics: metrics,
+			PwdTransferEncrypt: c.Login.PwdTransferEncrypt, Rehash: c.Login.Rehash, Metrics: metrics,
+			Vault: kept.vault, CaptchaAfter: c.Login.CaptchaAfter,
+			MFA: access.MFAOptions{On: c.Login.MFA, Issuer: c.Login.MFAIssuer, Window: c.Login.MFAWindow},
 		}),
 	}, nil
 }

@@ -121,7 +121,7 @@ func (s *Server) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.domain, err = newDomain(s.c, db, keys, s.bus, stores.sessions, s.metrics); err != nil {
+	if s.domain, err = newDomain(s.c, db, keys, s.bus, stores, s.metrics); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	policy, err := s.buildFleet(stores)
@@ -236,6 +236,7 @@ type stores struct {
 	sessions access.SessionStore
 	leases   registry.Store
 	entries  *redisstore.NodeEntries // nil in memory
+	vault    access.Vault
 }
 
 // writer is entries as the registry wants it: nil if there are none.

@@ -47,6 +47,7 @@ func (s *Server) openStores() (stores, error) {
 	}
 	return stores{
 		sessions: access.NewRedisSessions(client, sessionPrefix),
+		vault:    access.NewRedisVault(client, sessionPrefix),
 		leases:   redisstore.New(client, prefix),
 		entries:  redisstore.NewNodeEntries(entries),
 	}, nil

@@ -3,6 +3,7 @@ package config
 
 import (
 	"net/netip"
+	"path/filepath"
 	"time"
 )
 
@@ -17,7 +18,9 @@ type Config struct {
 	Secrets     Secrets     `koanf:"secrets"`
 	CloudServer CloudServer `koanf:"cloud_server"`
 	Login       Login       `koanf:"login"`
+	EruptApp    EruptApp    `koanf:"erupt_app"`
 	Proxy       Proxy       `koanf:"proxy"`
+	Uploads     Uploads     `koanf:"uploads"`
 	Netguard    Netguard    `koanf:"netguard"`
 	Reach       Reach       `koanf:"reach"`
 	Log         Log         `koanf:"log"`
@@ -45,7 +48,7 @@ type Database struct {
 	Driver   string `koanf:"driver" default:"sqlite" doc:"sqlite or mysql"`
 	DSN      string `koanf:"dsn" secret:"true" doc:"file of SQLite (default DATA_DIR/control.db) or user:password@tcp(host:3306)/name"`
 	Migrate  string `koanf:"migrate" default:"auto" doc:"apply pending migrations at start: true, false, or auto: true for sqlite, false for mysql"`
-	TimeZone string `koanf:"time_zone" default:"UTC" doc:"zone of times without one in erupt's tables"`
+	TimeZone string `koanf:"time_zone" doc:"zone of times without one in erupt's tables; empty: UTC, in an adopted database that of its session"`
 }
 
 // Redis holds leases and sessions when several replicas run.
@@ -84,7 +87,25 @@ type Login struct {
 	Lock               bool `koanf:"lock" default:"true" doc:"lock an account for an address after too many failures"`
 	MaxFailures        int  `koanf:"max_failures" default:"10" doc:"failures until the lock"`
 	LockMinutes        int  `koanf:"lock_minutes" default:"10" doc:"minutes of the lock"`
+	Rehash             bool `koanf:"rehash" default:"false" doc:"in an adopted database keep a weaker password as SHA512 at its next login; a Java server of 1.x cannot read that"`
 	PwdTransferEncrypt bool `koanf:"pwd_transfer_encrypt" default:"true" doc:"passwords of /erupt-api/login arrive encoded as erupt's front end does it"`
+	CaptchaAfter       int  `koanf:"captcha_after" default:"2" doc:"failures of an account from an address until a login has to read a captcha; 0: always, -1: never"`
+	// MFA switches the binding of second factors; what is bound is asked for in any case.
+	MFA       bool   `koanf:"mfa_enable" default:"true" doc:"users may bind an authenticator as their second factor"`
+	MFAIssuer string `koanf:"mfa_issuer" default:"Erupt Cloud" doc:"name of this installation in authenticators"`
+	MFAWindow int    `koanf:"mfa_window" default:"1" doc:"steps of 30 s by which the clock of an authenticator may be off"`
+}
+
+// EruptApp has the names of erupt-app.*: what erupt's own front end asks for before a login.
+type EruptApp struct {
+	WaterMark        bool     `koanf:"water_mark" default:"true" doc:"erupt's front end writes the user's name across its pages"`
+	WaterMarkDate    bool     `koanf:"water_mark_date" default:"false" doc:"and the date"`
+	WaterMarkContent string   `koanf:"water_mark_content" doc:"text in place of the name"`
+	LoginPagePath    string   `koanf:"login_page_path" doc:"path or URL of a login page of one's own for erupt's front end"`
+	Locales          []string `koanf:"locales" default:"en-US,fr-FR,de-DE,zh-CN,zh-TW,ja-JP,ko-KR,ru-RU,es-ES,pt-PT,id-ID,ar-SA" doc:"languages that erupt's front end offers"`
+	ResetPwd         bool     `koanf:"reset_pwd" default:"true" doc:"erupt's front end lets users change their passwords"`
+	ResetPwdPrompt   bool     `koanf:"reset_pwd_prompt" default:"false" doc:"and asks those to do so who never did"`
+	Properties       []string `koanf:"properties" doc:"further name=value pairs for erupt's front end"`
 }
 
 // Proxy forwards to nodes.
@@ -98,6 +119,13 @@ type Proxy struct {
 	CAFile         string        `koanf:"ca_file" doc:"PEM file of authorities for the certificates of nodes at https addresses, beside the system's"`
 	// PublicAttachments are nodes whose files anybody may see.
 	PublicAttachments []string `koanf:"public_attachments" doc:"nodes whose uploaded files need no login; * is all of them"`
+}
+
+// Uploads are pictures that editors of erupt's front ends put on the server itself.
+type Uploads struct {
+	Dir      string `koanf:"dir" doc:"folder of pictures from editors of erupt's front ends; empty: DATA_DIR/uploads, with redis.url none; several replicas need one that they share"`
+	MaxFile  int64  `koanf:"max_file" default:"10485760" doc:"bytes of one picture"`
+	MaxTotal int64  `koanf:"max_total" default:"1073741824" doc:"bytes of all pictures"`
 }
 
 // Netguard decides which addresses may be dialled.
@@ -116,6 +144,14 @@ type Reach struct {
 type Log struct {
 	Level  string `koanf:"level" default:"info" doc:"debug, info, warn or error"`
 	Format string `koanf:"format" default:"json" doc:"json or text"`
+}
+
+// UploadsDir resolves uploads.dir; empty: there is none that all replicas share.
+func (c *Config) UploadsDir() string {
+	if c.Uploads.Dir != "" || !c.Embedded() {
+		return c.Uploads.Dir
+	}
+	return filepath.Join(c.Server.DataDir, "uploads")
 }
 
 // Embedded reports whether this server is alone: leases and sessions in memory.

@@ -48,11 +48,22 @@ var bySpelling = sync.OnceValue(func() map[string]Key {
 	return out
 })
 
+// eruptNames are erupt's names of settings that are elsewhere here, as flat leaves them.
+var eruptNames = map[string]string{
+	"eruptappverifycodecount": "login.captcha_after", "eruptapppwdtransferencrypt": "login.pwd_transfer_encrypt",
+	"eruptappmfaenable": "login.mfa_enable", "eruptappmfaissuer": "login.mfa_issuer", "eruptappmfawindow": "login.mfa_window",
+	"eruptupmsloginlockenable": "login.lock", "eruptupmsloginlockmaxfailures": "login.max_failures",
+	"eruptupmsloginlocklockminutes": "login.lock_minutes",
+}
+
 // lookup finds a setting by any of its spellings: case, dashes, underscores and dots make no difference, and a leading
 // "erupt" is dropped, so that erupt.cloud-server.nodeExpireTime is cloud_server.node_expire_time.
 func lookup(name string) (Key, bool) {
 	all := bySpelling()
 	f := flat(name)
+	if ours, ok := eruptNames[f]; ok {
+		f = flat(ours)
+	}
 	if k, ok := all[f]; ok {
 		return k, true
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/text/language"
 )
 
 var basePath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
@@ -107,11 +109,42 @@ func (c *Config) checkTimes(bad func(key, format string, args ...any)) {
 	if c.Login.LockMinutes < 1 {
 		bad("login.lock_minutes", "must be 1 or more; login.lock = false switches the lock off")
 	}
+	if c.Login.CaptchaAfter < -1 || c.Login.CaptchaAfter > 1000 {
+		bad("login.captcha_after", "must be between -1 (never) and 1000")
+	}
+	if c.Login.MFAWindow < 0 || c.Login.MFAWindow > 10 {
+		bad("login.mfa_window", "must be between 0 and 10")
+	}
+	c.checkEruptApp(bad)
 	if c.Proxy.MaxUpload < 0 {
 		bad("proxy.max_upload", "must not be negative; 0 means no limit")
 	}
+	if c.Uploads.MaxFile < 1 || c.Uploads.MaxTotal < c.Uploads.MaxFile {
+		bad("uploads.max_file", "must be 1 or more, and uploads.max_total not less")
+	}
 	if c.Proxy.MaxOpen < 0 {
 		bad("proxy.max_open", "must not be negative; 0 means no limit")
+	}
+}
+
+func (c *Config) checkEruptApp(bad func(key, format string, args ...any)) {
+	if len(c.EruptApp.Locales) == 0 {
+		bad("erupt_app.locales", "needs one language at least")
+	}
+	for _, l := range c.EruptApp.Locales {
+		if _, err := language.Parse(l); err != nil {
+			bad("erupt_app.locales", "%q is no language such as en-US", l)
+		}
+	}
+	if at := c.EruptApp.LoginPagePath; at != "" {
+		if u, err := url.Parse(at); err != nil || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+			bad("erupt_app.login_page_path", "%q must be a path or an http(s) URL", at)
+		}
+	}
+	for _, p := range c.EruptApp.Properties {
+		if name, _, ok := strings.Cut(p, "="); !ok || name == "" {
+			bad("erupt_app.properties", "%q must look like name=value", p)
+		}
 	}
 }
 

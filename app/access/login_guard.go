@@ -1,0 +1,122 @@
+package access
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"eruptcloud/app/fault"
+)
+
+// guard counts tries to log in, of an account from an address, and asks for a captcha or locks the pair when there are many. The
+// counter is shared by all replicas.
+type guard struct {
+	store   SessionStore
+	captcha *Captcha
+	lock    LockOptions
+	after   int           // failures until a captcha is asked for; below zero: never
+	life    time.Duration // of the count
+}
+
+// limit is how tries are counted.
+func (g *guard) limit() TryLimit {
+	l := TryLimit{Lock: time.Duration(g.lock.Minutes) * time.Minute, Life: g.life}
+	if g.lock.On {
+		l.Max = g.lock.MaxFailures
+	}
+	return l
+}
+
+// enter counts a try and checks its captcha, before the password is looked at: a hundred tries at once must not all pass before
+// the first has failed. tries counts this one too.
+func (g *guard) enter(ctx context.Context, a Attempt) (tries int, err error) {
+	if !g.lock.On && g.after < 0 {
+		return 0, nil
+	}
+	name := countedName(a.Account)
+	if g.after >= 0 && a.Code == "" {
+		// Whoever has not been shown a captcha cannot have failed at it, and has learnt nothing: this is not counted.
+		had, err := g.store.Tries(ctx, name, a.Address)
+		if err != nil {
+			return 0, err
+		} else if had >= g.after {
+			return had, errCode()
+		}
+	}
+	tries, wait, err := g.store.CountTry(ctx, name, a.Address, g.limit())
+	switch {
+	case err != nil:
+		return 0, err
+	case wait > 0:
+		return 0, tooManyFailures(wait)
+	case g.after < 0 || tries <= g.after:
+		return tries, nil
+	}
+	ok, err := g.captcha.Verify(ctx, a.Mark, a.Code)
+	if err == nil && !ok {
+		err = errCode()
+	}
+	return tries, err
+}
+
+// leave forgets the tries of somebody who has logged in.
+func (g *guard) leave(ctx context.Context, a Attempt) error {
+	if !g.lock.On && g.after < 0 {
+		return nil
+	}
+	return g.store.ForgetTries(ctx, countedName(a.Account), a.Address)
+}
+
+// asking adds to a refusal that the next try needs a captcha, if it does.
+func (g *guard) asking(err error, tries int) error {
+	if f := fault.Of(err); f.Code == fault.Unauthenticated && g.after >= 0 && tries >= g.after {
+		return f.Because(&demand{code: true})
+	}
+	return err
+}
+
+// errCode is the answer to a captcha that is wrong, missing or over.
+func errCode() error {
+	return fault.New(fault.Unauthenticated, "the characters of the picture are wrong").Because(&demand{code: true})
+}
+
+// demand is what a refused login asks for. It travels as the cause of the refusal.
+type demand struct {
+	code    bool   // a captcha
+	ticket  string // the second factor
+	account string // of the ticket
+}
+
+// Error says nothing secret: causes are logged.
+func (d *demand) Error() string {
+	if d.ticket != "" {
+		return "the second factor is asked for"
+	}
+	return "a captcha is asked for"
+}
+
+// CodeWanted reports whether the next try of a login that was refused with err needs a captcha.
+func CodeWanted(err error) bool {
+	var d *demand
+	return errors.As(err, &d) && d.code
+}
+
+// TicketOf returns the ticket with which a login that was refused with err goes on by a second factor; empty: it does not.
+func TicketOf(err error) string {
+	var d *demand
+	if !errors.As(err, &d) {
+		return ""
+	}
+	return d.ticket
+}
+
+// countedName bounds what a client can make us keep as the name of a counter.
+func countedName(account string) string {
+	if len(account) <= 64 {
+		return account
+	}
+	sum := sha256.Sum256([]byte(account))
+	return "sha256-" + hex.EncodeToString(sum[:])
+}
