@@ -17,26 +17,6 @@ import (
 	"eruptcloud/app/fleet"
 )
 
-func newMigrate(s *settings) *cobra.Command {
-	return &cobra.Command{
-		Use: "migrate", Short: "Apply pending database migrations",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := s.load(nil)
-			if err != nil {
-				return err
-			}
-			applied, err := boot.Migrate(cmd.Context(), c)
-			for _, name := range applied {
-				fmt.Fprintln(cmd.OutOrStdout(), "applied", name)
-			}
-			if err == nil && len(applied) == 0 {
-				fmt.Fprintln(cmd.OutOrStdout(), "nothing to do")
-			}
-			return err
-		},
-	}
-}
-
 func newInitMenus(s *settings) *cobra.Command {
 	return &cobra.Command{
 		Use: "init-menus", Short: "Insert the menus and permission codes that are missing",

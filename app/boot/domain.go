@@ -47,7 +47,7 @@ func OpenDomain(ctx context.Context, c *config.Config) (*Domain, error) {
 func (d *Domain) Close() error { return d.DB.Close() }
 
 func newDomain(c *config.Config, db *database.DB, keys secrets, bus cluster.Bus, kept stores, metrics prometheus.Registerer) (*Domain, error) {
-	sealer, err := fleet.NewSealer(keys.Token)
+	sealer, err := sealerOf(db, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,10 @@ func databaseOptions(c *config.Config) database.Options {
 	if o.Driver == "sqlite" {
 		o.DSN = c.SQLitePath()
 	}
-	if zone, err := time.LoadLocation(c.Database.TimeZone); err == nil { // validated
-		o.Zone = zone
+	if c.Database.TimeZone != "" {
+		if zone, err := time.LoadLocation(c.Database.TimeZone); err == nil { // validated
+			o.Zone = zone
+		}
 	}
 	return o
 }
@@ -105,19 +107,6 @@ func openDatabase(ctx context.Context, c *config.Config) (*database.DB, error) {
 		return nil, databaseError(errors.Join(err, db.Close()))
 	}
 	return db, nil
-}
-
-// Migrate applies pending migrations and returns their names.
-func Migrate(ctx context.Context, c *config.Config) ([]string, error) {
-	db, err := database.Open(ctx, databaseOptions(c))
-	if err != nil {
-		return nil, databaseError(err)
-	}
-	applied, err := database.Migrate(ctx, db)
-	if err = errors.Join(err, db.Close()); err != nil {
-		return applied, databaseError(err)
-	}
-	return applied, nil
 }
 
 // EnsureAdmin creates an administrator, or opens an existing account as one, with the password, or with a generated one
