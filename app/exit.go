@@ -21,6 +21,9 @@ const (
 	exitNotFound     = 6 // no such node or instance
 	exitTimeout      = 7 // what was waited for did not come in time
 	exitNoConnection = 8 // the server does not answer
+
+	exitNamespace = 9  // an erupt server up to 2.0.4 uses the Redis namespace
+	exitNotYet    = 10 // migrate-from-erupt: something has to be put right before
 )
 
 // usageError marks what is wrong with arguments or configuration.
@@ -53,6 +56,8 @@ func exitCode(err error) int {
 		return exitDatabase
 	case errors.Is(err, boot.ErrListen):
 		return exitListen
+	case errors.Is(err, boot.ErrNamespace):
+		return exitNamespace
 	}
 	switch fault.CodeOf(err) {
 	case fault.Invalid, fault.NotFound, fault.Conflict, fault.Forbidden, fault.TooLarge:

@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"app/probe":               {"app/netguard", "nodeagent/wire"},
 	"app/dict":                {"ent", "app/database", "app/fault"},
 	"app/history":             {"ent", "app/database", "app/fault", "app/loop"},
+	"app/sharing":             {"app/probe", "app/registry", "app/loop", "app/fault"},
 	"app/reach":               {"app/probe", "app/registry", "app/cluster", "app/loop", "app/fault"},
 	"app/buildmodel":          {},
 	"app/web":                 {"app/access", "app/fault", "views", "static"},

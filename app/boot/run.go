@@ -33,6 +33,9 @@ const loopsEnd = 10 * time.Second
 // Run serves until ctx ends and then stops in order: not ready, grace, streams told, requests finished, loops, stores. It
 // calls ready once requests are accepted. The error of a part that could not go on stops everything and is returned.
 func (s *Server) Run(ctx context.Context, ready func()) error {
+	if err := s.checkNamespace(ctx); err != nil {
+		return errors.Join(err, s.close())
+	}
 	loops, stopLoops := context.WithCancel(telemetry.LoopContext(context.WithoutCancel(ctx), s.metrics))
 	broken := make(chan error, len(s.parts)+2) // a sender never blocks
 	var running sync.WaitGroup

@@ -32,6 +32,7 @@ import (
 	"eruptcloud/app/registry"
 	"eruptcloud/app/registry/redisstore"
 	"eruptcloud/app/restapi"
+	"eruptcloud/app/sharing"
 	"eruptcloud/app/telemetry"
 	"eruptcloud/app/web"
 	"eruptcloud/nodeagent/wire"
@@ -81,6 +82,7 @@ type Server struct {
 	loads     *loads
 	models    *modelCache
 	hints     fileHints
+	watch     *sharing.Watch // nil in embedded mode
 	shell     *web.Shell
 	badgeKey  []byte // for the links by which others read the state of a node
 	handler   http.Handler
@@ -169,8 +171,7 @@ func (s *Server) buildFleet(stores stores) (*netguard.Policy, error) {
 	s.parts = append(s.parts, part{"disabled nodes", leavers.Run})
 	s.domain.Fleet.Listen(leavers.hear)
 	if stores.entries != nil {
-		survey := &registry.Surveyor{Registry: s.registry, Names: s.enabledNames, Interval: s.c.CloudServer.NodeSurviveCheckTime}
-		s.parts = append(s.parts, part{"survey of node entries", func(ctx context.Context) error { return s.member.AsLeader(ctx, survey.Run) }})
+		s.keepEntries(stores.entries)
 	}
 	s.domain.Fleet.Listen(s.profileChanged)
 	s.keepHistory()
@@ -263,7 +264,7 @@ func (s *Server) buildShell(keys secrets) error {
 
 // mount puts every surface behind the front door.
 func (s *Server) mount() error {
-	s.shell.MountHealth(s.ready)
+	s.shell.MountHealth(func(ctx context.Context) []web.Check { return append(s.ready(ctx), s.entriesCheck()...) })
 	if err := s.mountAPIs(); err != nil {
 		return err
 	}
