@@ -31,6 +31,8 @@ type Frame struct {
 	// Why is the path of the way of the request to a node that failed for this one; empty: there was none, or it is not for the
 	// viewer.
 	Why string
+	// Partial: only named parts of the page are asked for.
+	Partial bool
 	// Cookies that remember the look.
 	ShortHeader, SideHidden bool
 }

@@ -22,7 +22,9 @@ var localeFiles embed.FS
 // Langs are the languages of the console, the first is the fallback.
 var Langs = []string{"en", "zh"}
 
-var localizers = sync.OnceValue(func() map[string]*i18n.Localizer {
+var localizers = sync.OnceValue(readLocales)
+
+func readLocales() map[string]*i18n.Localizer {
 	bundle := i18n.NewBundle(language.English)
 	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
 	files, err := fs.Glob(localeFiles, "locale/*.toml")
@@ -39,7 +41,7 @@ var localizers = sync.OnceValue(func() map[string]*i18n.Localizer {
 		out[l] = i18n.NewLocalizer(bundle, l)
 	}
 	return out
-})
+}
 
 // T returns the text of key in the language of ctx. args are pairs of a name and a value that fill {{.name}}; the value
 // named "count" also selects the plural form. A key without text returns the key itself, which a test refuses.
@@ -49,28 +51,17 @@ func T(ctx context.Context, key string, args ...any) string {
 
 // Text is T for a given language.
 func Text(lang, key string, args ...any) string {
-	all := localizers()
-	loc, ok := all[lang]
-	if !ok {
-		loc = all[Langs[0]]
-	}
-	cfg := &i18n.LocalizeConfig{MessageID: key}
-	if len(args) > 0 {
-		data := make(map[string]any, len(args)/2)
-		for i := 0; i+1 < len(args); i += 2 {
-			name := fmt.Sprint(args[i])
-			data[name] = args[i+1]
-			if name == "count" {
-				cfg.PluralCount = args[i+1]
-			}
+	var count any
+	for i := 0; i+1 < len(args); i += 2 {
+		if args[i] == "count" {
+			count = args[i+1]
 		}
-		cfg.TemplateData = data
 	}
-	text, err := loc.Localize(cfg)
-	if text == "" && err != nil {
+	p, ok := phraseOf(lang, key, count)
+	if !ok {
 		return key
 	}
-	return text
+	return p.fill(args)
 }
 
 // Translate returns the text of an English format, as errors carry it, in lang: the catalogue entry whose key is "error."

@@ -148,8 +148,19 @@ type NodeList struct {
 	MustPlace bool          // not out of all groups
 	Hidden    bool          // there are nodes, and none is the viewer's
 	First     FirstRun
-	// Swapped: this is the answer to a fragment request, so that parts outside its target travel along.
+	// Swapped: this is put in the place of a list by a search or a filter, so that parts outside of it travel along.
 	Swapped bool
+}
+
+// Names are those of the rows that are shown.
+func (m NodeList) Names() map[string]bool {
+	out := map[string]bool{}
+	for _, g := range m.Groups {
+		for _, r := range g.Rows {
+			out[r.Name] = true
+		}
+	}
+	return out
 }
 
 // FilterChip is a filter that can be switched on and off.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"eruptcloud/app/fault"
-	"eruptcloud/app/registry"
 	"eruptcloud/app/web"
 )
 
@@ -33,28 +31,4 @@ func (s *Server) ready(ctx context.Context) []web.Check {
 		brake.State, brake.Detail = web.Degraded, state.String()
 	}
 	return []web.Check{process, database, leases, brake}
-}
-
-// counts are the numbers beside the navigation: profiles, and those that should be up and have no instance that is.
-func (s *Server) counts() (nodes, down int) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	all, err := s.domain.Fleet.Nodes.All(ctx)
-	if err != nil && !fault.Is(err, fault.Unavailable) {
-		return 0, 0
-	}
-	view := s.registry.View()
-	for _, n := range all {
-		if !n.Enabled || n.FirstSeen.IsZero() {
-			continue
-		}
-		up := false
-		for _, in := range view.Node(n.Name) {
-			up = up || in.Status == registry.Up
-		}
-		if !up {
-			down++
-		}
-	}
-	return len(all), down
 }

@@ -85,6 +85,7 @@ type Server struct {
 	watch     *sharing.Watch // nil in embedded mode
 	shell     *web.Shell
 	badgeKey  []byte // for the links by which others read the state of a node
+	nav       navCounts
 	handler   http.Handler
 
 	parts   []part
@@ -321,7 +322,7 @@ func (s *Server) mountAPIs() error {
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller, Pages: s.caller,
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
 		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads, Traces: s.proxy,
-		Listen: f.Listen, Done: s.closing, ReadTokens: f.Nodes, BadgeKey: s.badgeKey,
+		Listen: f.Listen, Fresh: f.Fresh, Done: s.closing, ReadTokens: f.Nodes, BadgeKey: s.badgeKey,
 	}); err != nil {
 		return err
 	}

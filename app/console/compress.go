@@ -12,13 +12,19 @@ import (
 // minPacked is the size below which packing a page saves nothing.
 const minPacked = 1024
 
-var packers = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, 5) // a quarter smaller than the fastest, for a millisecond or two
-	if err != nil {
-		panic(err) // the level is a constant of the package
-	}
-	return w
-}}
+// A page goes out once and is packed well; parts of open pages go out again and again, and are packed fast: the other way takes a
+// millisecond or two for each.
+var wellPacked, fastPacked = packers(5), packers(gzip.BestSpeed)
+
+func packers(level int) *sync.Pool {
+	return &sync.Pool{New: func() any {
+		w, err := gzip.NewWriterLevel(nil, level)
+		if err != nil {
+			panic(err) // the levels are constants of the package
+		}
+		return w
+	}}
+}
 
 // packedWriter packs pages, their JSON twins and exports; event streams, files of nodes and short answers pass.
 type packedWriter struct {
@@ -26,6 +32,7 @@ type packedWriter struct {
 	c     *gin.Context
 	begun bool
 	zip   *gzip.Writer // nil: nothing is packed
+	pool  *sync.Pool
 }
 
 // Write decides with the first bytes of the answer whether it is packed.
@@ -37,7 +44,7 @@ func (w *packedWriter) Write(b []byte) (int, error) {
 			h.Set("Content-Encoding", "gzip")
 			h.Add("Vary", "Accept-Encoding")
 			h.Del("Content-Length")
-			w.zip = packers.Get().(*gzip.Writer)
+			w.zip = w.pool.Get().(*gzip.Writer)
 			w.zip.Reset(w.ResponseWriter)
 		}
 	}
@@ -64,7 +71,7 @@ func (w *packedWriter) close() {
 		return
 	}
 	_ = w.zip.Close() // a reader that is gone is nobody's error
-	packers.Put(w.zip)
+	w.pool.Put(w.zip)
 	w.zip = nil
 }
 
@@ -80,7 +87,10 @@ func compress(c *gin.Context) {
 	if c.Request.Method == http.MethodHead || !strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
 		return
 	}
-	w := &packedWriter{ResponseWriter: c.Writer, c: c}
+	w := &packedWriter{ResponseWriter: c.Writer, c: c, pool: wellPacked}
+	if isFragment(c) {
+		w.pool = fastPacked
+	}
 	c.Writer = w
 	c.Next()
 	w.close()

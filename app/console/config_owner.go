@@ -92,7 +92,7 @@ func (p *pages) groupConfig(c *gin.Context) (configOwner, error) {
 }
 
 // configSide is the side list of all configurations.
-func configSide(states []nodeState, tree *groupTree, current string) views.ConfigSide {
+func configSide(states []*nodeState, tree *groupTree, current string) views.ConfigSide {
 	m := views.ConfigSide{Current: current}
 	nodes := map[string][]views.ConfigLink{}
 	for _, s := range states {

@@ -147,6 +147,9 @@ type Options struct {
 	Loads    Loads
 	Traces   Traces
 	History  History
+	// Fresh returns a number that is another one as soon as profiles, groups, holds or drains are (fleet.Fleet.Fresh); nil: nothing
+	// is kept from one request to the next.
+	Fresh func(context.Context) (uint64, error)
 	// Listen registers for changes of profiles, groups and holds (fleet.Fleet.Listen).
 	Listen func(func(kind, id string))
 	// ReadTokens and BadgeKey make the links by which others read the state of a node; without either there are none.
@@ -167,6 +170,7 @@ type pages struct {
 	logins *web.Limiter // attempts by address
 	views  *nodeViews   // nil: the console shows no pages of nodes
 	own    ownPasswords
+	board  board
 }
 
 // Mount adds the console and the static files to the shell's router.
@@ -262,6 +266,11 @@ func viewer(c *gin.Context) *access.Session { return web.SessionFrom(c) }
 func actor(c *gin.Context) access.Actor {
 	v := viewer(c)
 	return access.Actor{Account: v.Account, Admin: v.Admin}
+}
+
+// isLive reports whether the live script asks for parts of an open page: htmx names the element that an answer is for.
+func isLive(c *gin.Context) bool {
+	return c.Request.Method == http.MethodGet && isFragment(c) && c.GetHeader("HX-Target") == ""
 }
 
 // isFragment reports whether htmx or the live script asks for a part of a page.

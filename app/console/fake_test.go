@@ -71,8 +71,11 @@ type world struct {
 	listeners []func([]registry.Change)
 	changed   []func(kind, id string)
 	fail      error // what writes answer
-	done      chan struct{}
-	deep      *deepWorld // drains, tokens, history and the like; nil: the console has none of them
+	// generation is the number of the fleet's memory; 0: it has none, and nothing is kept from one request to the next.
+	generation uint64
+	asked      func(context.Context) // hears who asks for the number
+	done       chan struct{}
+	deep       *deepWorld // drains, tokens, history and the like; nil: the console has none of them
 }
 
 func newWorld() *world {
@@ -599,7 +602,7 @@ func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {
 	key := sha256.Sum256([]byte("test"))
 	o := web.Options{
 		Sessions: fakeSessions{w}, CookieKeys: [][]byte{key[:], key[:]}, CookieName: "ec_test", Logger: slog.New(slog.DiscardHandler),
-		Version: "test", Counts: func() (int, int) { return len(w.nodes), 0 }, Now: func() time.Time { return now },
+		Version: "test", Counts: func(context.Context) (int, int) { return len(w.nodes), 0 }, Now: func() time.Time { return now },
 	}
 	for _, f := range change {
 		f(&o)
@@ -613,6 +616,9 @@ func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {
 		Users: fakeUsers{w}, Roles: fakeRoles{w}, Menus: fakeMenus{w}, Login: fakeLogin{w}, Sessions: fakeSessions{w}, Audit: fakeAudit{w},
 		Listen: func(f func(kind, id string)) { w.changed = append(w.changed, f) }, Done: w.done, Now: func() time.Time { return now },
 		ReadTokens: fakeNodes{w}, BadgeKey: testBadgeKey,
+	}
+	if w.generation > 0 {
+		options.Fresh = w.freshNumber
 	}
 	if w.deep != nil {
 		w.deep.fill(&options)

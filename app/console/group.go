@@ -40,7 +40,7 @@ func (p *pages) listGroups(c *gin.Context) error {
 }
 
 // count returns the nodes in a group, and with those of the groups below it.
-func (t *groupTree) count(states []nodeState, code string) (own, all int) {
+func (t *groupTree) count(states []*nodeState, code string) (own, all int) {
 	for _, s := range states {
 		if s.node.Group == code {
 			own++

@@ -118,37 +118,55 @@ func (t *groupTree) options(without string) []views.GroupOption {
 }
 
 // groupSide is the side list: each group with the nodes in it and below it, and how many of them need attention.
-func groupSide(states []nodeState, t *groupTree, q views.NodeQuery) views.GroupSide {
+func groupSide(states []*nodeState, t *groupTree, q views.NodeQuery) views.GroupSide {
 	m := views.GroupSide{All: len(states)}
 	if len(q.Groups) == 1 {
 		m.Current = q.Groups[0]
 	}
-	nodes, attention := map[string]int{}, map[string]int{}
-	worst := map[string]views.StateKind{}
+	own, all := map[string]*groupTally{}, map[string]*groupTally{}
 	for _, s := range states {
-		if s.node.Group == "" {
-			m.None++
-			continue
-		}
-		code := s.node.Group
-		for range len(t.sorted) + 1 {
-			if code == "" {
-				break
-			}
-			nodes[code]++
-			if s.kind != views.StateUp && !s.kind.Dim() {
-				attention[code]++
-				if w, ok := worst[code]; !ok || s.kind.Rank() < w.Rank() {
-					worst[code] = s.kind
-				}
-			}
+		tallyOf(own, s.node.Group).add(s)
+	}
+	for group, tally := range own {
+		for code, up := group, 0; code != "" && up <= len(t.sorted); up++ {
+			tallyOf(all, code).join(tally)
 			code = t.byID[t.byCode[code].ParentID].Code
 		}
 	}
+	m.None = tallyOf(own, "").nodes
 	for _, g := range t.sorted {
+		sum := tallyOf(all, g.Code)
 		m.Items = append(m.Items, views.GroupItem{
-			Code: g.Code, Name: t.name(g.Code), Depth: g.depth, Nodes: nodes[g.Code], Attention: attention[g.Code], Worst: worst[g.Code],
+			Code: g.Code, Name: t.name(g.Code), Depth: g.depth, Nodes: sum.nodes, Attention: sum.attention, Worst: sum.worst,
 		})
 	}
 	return m
+}
+
+// groupTally counts the nodes of a group, and those of them that need attention.
+type groupTally struct {
+	nodes, attention int
+	worst            views.StateKind
+}
+
+func tallyOf(all map[string]*groupTally, code string) *groupTally {
+	if all[code] == nil {
+		all[code] = &groupTally{}
+	}
+	return all[code]
+}
+
+func (g *groupTally) add(s *nodeState) {
+	g.nodes++
+	if s.kind != views.StateUp && !s.kind.Dim() {
+		g.join(&groupTally{attention: 1, worst: s.kind})
+	}
+}
+
+func (g *groupTally) join(other *groupTally) {
+	g.nodes += other.nodes
+	g.attention += other.attention
+	if g.worst == "" || other.worst != "" && other.worst.Rank() < g.worst.Rank() {
+		g.worst = other.worst
+	}
 }

@@ -14,7 +14,7 @@ func TestHeadlineKnowsOfHeldInstancesOfNodesThatAreUp(t *testing.T) {
 		return instanceState{Instance: registry.Instance{Locations: []string{location}}, kind: views.StateUp}
 	}
 	out := instanceState{kind: views.StateHeld}
-	states := []nodeState{
+	states := []*nodeState{
 		{node: fleet.Node{Name: "crm"}, kind: views.StateUp, up: 1, instances: []instanceState{up("a"), out}},
 		{node: fleet.Node{Name: "all"}, kind: views.StateHeld, instances: []instanceState{out}},
 		{node: fleet.Node{Name: "well"}, kind: views.StateUp, up: 1, instances: []instanceState{up("b")}},

@@ -186,11 +186,16 @@ func sorted(topics map[string]bool) []string {
 	return out
 }
 
-// stampVersion notes in the page what the stream was at before anything was read for it.
+// stampVersion notes in the page what the stream was at before anything was read for it. The parts that an open page asks for
+// when it has heard of a change are answered from memory.
 func (p *pages) stampVersion(c *gin.Context) {
 	f := *views.FrameOf(c.Request.Context())
 	f.LiveBoot, f.LiveVersion = p.live.boot, p.live.current()
-	c.Request = c.Request.WithContext(views.WithFrame(c.Request.Context(), f))
+	ctx := views.WithFrame(c.Request.Context(), f)
+	if isLive(c) {
+		ctx = fleet.FromMemory(ctx)
+	}
+	c.Request = c.Request.WithContext(ctx)
 }
 
 func (p *pages) mountLive(root *gin.RouterGroup) {
@@ -218,14 +223,15 @@ func (p *pages) allowed(c *gin.Context, v *access.Session, m liveMessage) (told 
 	if len(v.Scopes) == 0 || len(m.Topics) == 0 {
 		return m
 	}
-	groups := map[string]int64{} // topic → the group that it is about
-	nodes, err := p.Nodes.All(c.Request.Context())
+	groups := map[string]int64{}                 // topic → the group that it is about
+	ctx := fleet.FromMemory(c.Request.Context()) // which heard of the change before the viewer does
+	states, err := p.judged(ctx)
 	if err == nil {
-		for _, n := range nodes {
-			groups[nodeTopic+n.Name] = n.GroupID
+		for _, s := range states {
+			groups[nodeTopic+s.node.Name] = s.node.GroupID
 		}
 		var all []fleet.Group
-		if all, err = p.Groups.List(c.Request.Context()); err == nil {
+		if all, err = p.Groups.List(ctx); err == nil {
 			for _, g := range all {
 				groups[groupTopic+g.Code] = g.ID
 			}

@@ -88,7 +88,7 @@ func (p *pages) nodeDrains(c *gin.Context) error {
 }
 
 // drainViews are the draining instances of a node, those that still work on something first.
-func (p *pages) drainViews(s nodeState) []views.DrainView {
+func (p *pages) drainViews(s *nodeState) []views.DrainView {
 	var out []views.DrainView
 	for _, i := range s.instances {
 		if d := p.drainView(i); d != nil {

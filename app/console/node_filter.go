@@ -8,7 +8,7 @@ import (
 	"eruptcloud/views"
 )
 
-func matches(s nodeState, q views.NodeQuery, tree *groupTree) bool {
+func matches(s *nodeState, q views.NodeQuery, tree *groupTree) bool {
 	if len(q.States) > 0 && !slices.Contains(q.States, string(s.kind)) {
 		return false
 	}
@@ -27,8 +27,19 @@ func matches(s nodeState, q views.NodeQuery, tree *groupTree) bool {
 }
 
 // mentions reports whether every word of a search occurs somewhere in what is known of a node.
-func (s nodeState) mentions(text string, tree *groupTree) bool {
-	hay := []string{s.node.Name, s.node.Display, s.node.Group, tree.name(s.node.Group), s.node.Remark}
+func (s *nodeState) mentions(text string, tree *groupTree) bool {
+	all, group := s.hay(), strings.ToLower(tree.name(s.node.Group))
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
+		if !strings.Contains(all, word) && !strings.Contains(group, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// text is what is known of a node but for the name of its group, in lower case.
+func (s *nodeState) text() string {
+	hay := []string{s.node.Name, s.node.Display, s.node.Group, s.node.Remark}
 	hay = append(hay, s.node.Duty...)
 	for _, i := range s.instances {
 		hay = append(hay, i.ID)
@@ -38,17 +49,11 @@ func (s nodeState) mentions(text string, tree *groupTree) bool {
 			hay = append(hay, i.Node.Modules...) // the tags that a node gives itself
 		}
 	}
-	all := strings.ToLower(strings.Join(hay, "\n"))
-	for word := range strings.FieldsSeq(strings.ToLower(text)) {
-		if !strings.Contains(all, word) {
-			return false
-		}
-	}
-	return true
+	return strings.ToLower(strings.Join(hay, "\n"))
 }
 
 // chips are the filters that the list offers, with how many nodes each would show.
-func chips(states []nodeState, tree *groupTree, q views.NodeQuery) []views.FilterChip {
+func chips(states []*nodeState, tree *groupTree, q views.NodeQuery) []views.FilterChip {
 	groups, versions := map[string]int{}, map[string]int{}
 	enabled := 0
 	for _, s := range states {

@@ -117,7 +117,7 @@ func (p *pages) showInstance(c *gin.Context) error {
 }
 
 // switcher lists the instances of a node to switch to.
-func switcher(s nodeState) []views.InstanceLink {
+func switcher(s *nodeState) []views.InstanceLink {
 	var out []views.InstanceLink
 	for _, i := range s.instances[:min(len(s.instances), maxSwitch)] {
 		out = append(out, views.InstanceLink{ID: i.ID, Address: first(i.Locations), State: i.kind})

@@ -64,7 +64,7 @@ func (p *pages) listNodes(c *gin.Context) error {
 	if err := p.addBeats(ctx, &m, states); err != nil {
 		return err
 	}
-	m.Said, m.Server, m.Swapped = said(c), p.server(c), isFragment(c)
+	m.Said, m.Server, m.Swapped = said(c), p.server(c), isFragment(c) && !isLive(c)
 	if err := p.addPlaces(c, &m); err != nil {
 		return err
 	}
@@ -85,13 +85,16 @@ type look struct {
 }
 
 // addRights says of each row what a viewer may do with it whose rights end at some groups.
-func (p *pages) addRights(c *gin.Context, m *views.NodeList, states []nodeState) {
+func (p *pages) addRights(c *gin.Context, m *views.NodeList, states []*nodeState) {
 	if !scoped(c) {
 		return
 	}
-	group := make(map[string]int64, len(states))
+	shown := m.Names()
+	group := make(map[string]int64, len(shown))
 	for _, s := range states {
-		group[s.node.Name] = s.node.GroupID
+		if shown[s.node.Name] {
+			group[s.node.Name] = s.node.GroupID
+		}
 	}
 	for _, g := range m.Groups {
 		for i := range g.Rows {
@@ -117,9 +120,9 @@ func (p *pages) hidesNodes(ctx context.Context) (bool, error) {
 }
 
 // fleet judges the nodes and reads the groups for which the viewer holds code.
-func (p *pages) fleet(c *gin.Context, code string) ([]nodeState, *groupTree, error) {
+func (p *pages) fleet(c *gin.Context, code string) ([]*nodeState, *groupTree, error) {
 	ctx := c.Request.Context()
-	nodes, err := p.Nodes.All(ctx)
+	states, err := p.judged(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,11 +130,11 @@ func (p *pages) fleet(c *gin.Context, code string) ([]nodeState, *groupTree, err
 	if err != nil {
 		return nil, nil, err
 	}
-	return judgeBy(p.visible(c, code, nodes), p.Registry.View(), p.orders()), newGroupTree(p.visibleGroups(c, code, groups)), nil
+	return p.visible(c, code, states), newGroupTree(p.visibleGroups(c, code, groups)), nil
 }
 
 // nodeList is the list's model; heartbeats are still missing in it.
-func nodeList(states []nodeState, tree *groupTree, q views.NodeQuery, l look) views.NodeList {
+func nodeList(states []*nodeState, tree *groupTree, q views.NodeQuery, l look) views.NodeList {
 	m := views.NodeList{Fleet: fleetOf(states), Filter: q, Flat: l.flat, Cards: l.cards, Side: groupSide(states, tree, q)}
 	for _, s := range states {
 		m.Instances += len(s.instances)
@@ -164,8 +167,8 @@ func nodeList(states []nodeState, tree *groupTree, q views.NodeQuery, l look) vi
 	return m
 }
 
-func filtered(states []nodeState, q views.NodeQuery, tree *groupTree) []nodeState {
-	out := make([]nodeState, 0, len(states))
+func filtered(states []*nodeState, q views.NodeQuery, tree *groupTree) []*nodeState {
+	out := make([]*nodeState, 0, len(states))
 	for _, s := range states {
 		if matches(s, q, tree) {
 			out = append(out, s)
@@ -189,7 +192,7 @@ func groupOf(code string) string {
 	return code
 }
 
-func rowsOf(states []nodeState, tree *groupTree) []views.NodeRow {
+func rowsOf(states []*nodeState, tree *groupTree) []views.NodeRow {
 	out := make([]views.NodeRow, 0, len(states))
 	for _, s := range states {
 		out = append(out, s.row(tree.name(s.node.Group), time.Time{}))
@@ -199,10 +202,10 @@ func rowsOf(states []nodeState, tree *groupTree) []views.NodeRow {
 
 // fleetOf counts the states and finds the node to look at first: the worst, of those a core node, of those the one with most
 // instances out of routing, of those the first by name.
-func fleetOf(states []nodeState) views.Fleet {
+func fleetOf(states []*nodeState) views.Fleet {
 	f := views.Fleet{Nodes: len(states), Count: map[views.StateKind]int{}}
 	var first *nodeState
-	for i, s := range states {
+	for _, s := range states {
 		f.Count[s.kind]++
 		if n := s.held(); s.kind == views.StateUp && n > 0 {
 			f.Partly = append(f.Partly, views.PartlyHeld{Node: s.node.Name, Held: n, Total: len(s.instances)})
@@ -211,8 +214,8 @@ func fleetOf(states []nodeState) views.Fleet {
 			continue
 		}
 		if first == nil || cmp.Or(cmp.Compare(s.kind.Rank(), first.kind.Rank()), cmp.Compare(boolRank(s.node.Core), boolRank(first.node.Core)),
-			cmp.Compare(missing(*first), missing(s)), cmp.Compare(s.node.Name, first.node.Name)) < 0 {
-			first = &states[i]
+			cmp.Compare(missing(first), missing(s)), cmp.Compare(s.node.Name, first.node.Name)) < 0 {
+			first = s
 		}
 	}
 	if first != nil {
@@ -222,15 +225,14 @@ func fleetOf(states []nodeState) views.Fleet {
 }
 
 // addBeats asks for the heartbeats of the rows that are shown, in one go.
-func (p *pages) addBeats(ctx context.Context, m *views.NodeList, states []nodeState) error {
-	byName := make(map[string]nodeState, len(states))
-	for _, s := range states {
-		byName[s.node.Name] = s
-	}
+func (p *pages) addBeats(ctx context.Context, m *views.NodeList, states []*nodeState) error {
+	shown := m.Names()
+	byName := make(map[string]*nodeState, len(shown))
 	var keys []registry.Key
-	for _, g := range m.Groups {
-		for _, r := range g.Rows {
-			keys = append(keys, byName[r.Name].keys()...)
+	for _, s := range states {
+		if shown[s.node.Name] {
+			byName[s.node.Name] = s
+			keys = append(keys, s.keys()...)
 		}
 	}
 	beats, err := p.beats(ctx, keys)
@@ -264,7 +266,7 @@ func (p *pages) beats(ctx context.Context, keys []registry.Key) (map[registry.Ke
 }
 
 // newestBeat is the last sign of life of a node. A draining instance does not count: its lease ends when its drain does.
-func newestBeat(s nodeState, beats map[registry.Key]time.Time) time.Time {
+func newestBeat(s *nodeState, beats map[registry.Key]time.Time) time.Time {
 	var newest time.Time
 	for _, i := range s.instances {
 		if t := beats[i.Key]; i.Status != registry.OutOfService && t.After(newest) {

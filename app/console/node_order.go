@@ -23,7 +23,7 @@ func orNone(group string) string {
 }
 
 // groupCounts counts the states in each group.
-func groupCounts(states []nodeState) map[string]map[views.StateKind]int {
+func groupCounts(states []*nodeState) map[string]map[views.StateKind]int {
 	out := map[string]map[views.StateKind]int{}
 	for _, s := range states {
 		g := out[s.node.Group]
@@ -38,13 +38,13 @@ func groupCounts(states []nodeState) map[string]map[views.StateKind]int {
 
 // sortNodes puts the worst first: groups by their worst node, nodes within them; flat ignores groups. Nodes without a
 // group come last among equals.
-func sortNodes(states []nodeState, counts map[string]map[views.StateKind]int, tree *groupTree, flat bool) {
+func sortNodes(states []*nodeState, counts map[string]map[views.StateKind]int, tree *groupTree, flat bool) {
 	worst := map[string]int{}
 	for g, c := range counts {
 		worst[g] = worstOf(c).Rank()
 	}
-	slices.SortFunc(states, func(a, b nodeState) int {
-		own := cmp.Or(cmp.Compare(a.kind.Rank(), b.kind.Rank()), cmp.Compare(missing(b), missing(a)), cmp.Compare(len(b.refused), len(a.refused)),
+	slices.SortFunc(states, func(a, b *nodeState) int {
+		own := cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(missing(b), missing(a)), cmp.Compare(len(b.refused), len(a.refused)),
 			cmp.Compare(a.node.Name, b.node.Name))
 		if flat || a.node.Group == b.node.Group {
 			return own
@@ -55,7 +55,7 @@ func sortNodes(states []nodeState, counts map[string]map[views.StateKind]int, tr
 }
 
 // missing is the number of instances that are not in routing.
-func missing(s nodeState) int { return len(s.instances) - s.up }
+func missing(s *nodeState) int { return len(s.instances) - s.up }
 
 // worstOf is the state that decides a group's place; nodes that nobody expects to run do not move it up.
 func worstOf(c map[views.StateKind]int) views.StateKind {
@@ -70,7 +70,7 @@ func worstOf(c map[views.StateKind]int) views.StateKind {
 
 // grouped cuts one page out of sorted nodes, group by group. Only the nodes of open groups take places; the heading of a
 // collapsed one stands where its nodes would begin.
-func grouped(found []nodeState, counts map[string]map[views.StateKind]int, tree *groupTree, shut []string, page views.Pager) []views.NodeGroup {
+func grouped(found []*nodeState, counts map[string]map[views.StateKind]int, tree *groupTree, shut []string, page views.Pager) []views.NodeGroup {
 	var out []views.NodeGroup
 	from, to, last := page.From()-1, page.To(), page.Page == page.Pages
 	before := 0 // open rows before this group

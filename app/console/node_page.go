@@ -26,7 +26,7 @@ const (
 
 // nodePage is what all tabs of one node start from.
 type nodePage struct {
-	state nodeState
+	state *nodeState
 	head  views.NodeHead
 	tree  *groupTree
 	beats registryBeats
@@ -131,11 +131,11 @@ func (p *pages) nodePage(c *gin.Context, tab string) (nodePage, error) {
 }
 
 // neighbours are the nodes of the same group, worst first; the node itself is always among them.
-func neighbours(states []nodeState, tree *groupTree, node fleet.Node, tab string) views.NodeSideModel {
+func neighbours(states []*nodeState, tree *groupTree, node fleet.Node, tab string) views.NodeSideModel {
 	m := views.NodeSideModel{Group: node.Group, GroupName: tree.name(node.Group), Current: node.Name, Sub: tab}
-	own := slices.DeleteFunc(slices.Clone(states), func(s nodeState) bool { return s.node.Group != node.Group })
+	own := slices.DeleteFunc(slices.Clone(states), func(s *nodeState) bool { return s.node.Group != node.Group })
 	sortNodes(own, nil, tree, true)
-	at := slices.IndexFunc(own, func(s nodeState) bool { return s.node.Name == node.Name })
+	at := slices.IndexFunc(own, func(s *nodeState) bool { return s.node.Name == node.Name })
 	for i, s := range own {
 		if i < maxNeighbours || i == at {
 			m.Nodes = append(m.Nodes, views.NodeLink{Name: s.node.Name, State: s.kind})
@@ -231,7 +231,7 @@ type registryBeat struct{ at, until time.Time }
 type registryBeats map[registry.Key]registryBeat
 
 // newest is the last sign of life of a node.
-func (b registryBeats) newest(s nodeState) time.Time {
+func (b registryBeats) newest(s *nodeState) time.Time {
 	times := make(map[registry.Key]time.Time, len(b))
 	for k, v := range b {
 		times[k] = v.at
@@ -240,7 +240,7 @@ func (b registryBeats) newest(s nodeState) time.Time {
 }
 
 // heard returns when each instance of a node was last heard.
-func (p *pages) heard(ctx context.Context, s nodeState) (registryBeats, error) {
+func (p *pages) heard(ctx context.Context, s *nodeState) (registryBeats, error) {
 	times, err := p.beats(ctx, s.keys())
 	if err != nil {
 		return nil, err

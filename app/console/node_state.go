@@ -3,6 +3,7 @@ package console
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"eruptcloud/app/fleet"
@@ -17,8 +18,13 @@ type nodeState struct {
 	instances []instanceState
 	up        int // instances in routing
 	kind      views.StateKind
+	rank      int              // of kind, among the worst first
 	left      *registry.Change // the last departure, if it was within the registry's memory and nobody is left
 	refused   []fleet.Refusal  // who shows a wrong token for it at present
+	leaves    bool             // an instance is draining
+	runs      []views.VersionCount
+	from      []registry.Instance // what it was judged by
+	hay       func() string       // what a search looks through
 }
 
 type instanceState struct {
@@ -63,8 +69,12 @@ func (p *pages) orders() orders {
 }
 
 // judge says how a node is: up if one instance is in routing; held if all are held; draining if all are leaving.
-func judge(n fleet.Node, instances []registry.Instance, o orders, left *registry.Change) nodeState {
-	s := nodeState{node: n, instances: make([]instanceState, 0, len(instances)), refused: o.refused[strings.ToUpper(n.Name)]}
+func judge(n fleet.Node, instances []registry.Instance, o orders, left func(app string) *registry.Change) *nodeState {
+	s := &nodeState{node: n, instances: make([]instanceState, 0, len(instances)), from: instances}
+	if len(o.refused) > 0 {
+		s.refused = o.refused[strings.ToUpper(n.Name)]
+	}
+	s.hay = sync.OnceValue(s.text)
 	drains, holds := 0, 0
 	for _, in := range instances {
 		i := judgeInstance(n.Name, in, o)
@@ -78,6 +88,7 @@ func judge(n fleet.Node, instances []registry.Instance, o orders, left *registry
 		}
 		s.instances = append(s.instances, i)
 	}
+	s.leaves, s.runs = drains > 0, versionsOf(instances)
 	switch {
 	case !n.Enabled:
 		s.kind = views.StateDisabled
@@ -90,8 +101,12 @@ func judge(n fleet.Node, instances []registry.Instance, o orders, left *registry
 	case n.FirstSeen.IsZero():
 		s.kind = views.StateNever
 	default:
-		s.kind, s.left = views.StateOffline, left
+		s.kind, s.left = views.StateOffline, nil
+		if left != nil {
+			s.left = left(strings.ToUpper(n.Name))
+		}
 	}
+	s.rank = s.kind.Rank()
 	return s
 }
 
@@ -121,36 +136,30 @@ func judgeInstance(node string, in registry.Instance, o orders) instanceState {
 	return i
 }
 
-// departures returns for each node (upper case) its last departure that the registry still remembers.
-func departures(v *registry.View) map[string]*registry.Change {
-	out := map[string]*registry.Change{}
-	for _, c := range v.Recent() {
-		if c.Action == registry.Deleted {
-			out[c.In.App] = &c
-		}
-	}
-	return out
-}
-
 // judgeAll judges all nodes from one view by their holds alone.
-func judgeAll(nodes []fleet.Node, v *registry.View, held held) []nodeState {
+func judgeAll(nodes []fleet.Node, v *registry.View, held held) []*nodeState {
 	return judgeBy(nodes, v, orders{held: held})
 }
 
 // judgeBy judges all nodes from one view.
-func judgeBy(nodes []fleet.Node, v *registry.View, o orders) []nodeState {
-	left := departures(v)
-	out := make([]nodeState, 0, len(nodes))
+func judgeBy(nodes []fleet.Node, v *registry.View, o orders) []*nodeState {
+	left := departuresOf(v)
+	out := make([]*nodeState, 0, len(nodes))
 	for _, n := range nodes {
-		out = append(out, judge(n, v.Node(n.Name), o, left[strings.ToUpper(n.Name)]))
+		out = append(out, judge(n, v.Node(n.Name), o, left))
 	}
 	return out
 }
 
 // versions are those of the node's instances.
-func (s nodeState) versions() []views.VersionCount {
+func (s *nodeState) versions() []views.VersionCount { return s.runs }
+
+func versionsOf(instances []registry.Instance) []views.VersionCount {
+	if len(instances) == 1 && instances[0].Node != nil && instances[0].Node.Version != "" {
+		return []views.VersionCount{{Version: instances[0].Node.Version, Count: 1}}
+	}
 	var all []string
-	for _, i := range s.instances {
+	for _, i := range instances {
 		if i.Node != nil {
 			all = append(all, i.Node.Version)
 		}
@@ -159,7 +168,7 @@ func (s nodeState) versions() []views.VersionCount {
 }
 
 // erupts are the names of the pages that the node's instances host, in order.
-func (s nodeState) erupts() []string {
+func (s *nodeState) erupts() []string {
 	var all []string
 	for _, i := range s.instances {
 		if i.Node != nil {
@@ -170,7 +179,7 @@ func (s nodeState) erupts() []string {
 	return slices.Compact(all)
 }
 
-func (s nodeState) modules() []string {
+func (s *nodeState) modules() []string {
 	var all []string
 	for _, i := range s.instances {
 		if i.Node != nil {
@@ -182,7 +191,7 @@ func (s nodeState) modules() []string {
 }
 
 // held is how many instances are held.
-func (s nodeState) held() (n int) {
+func (s *nodeState) held() (n int) {
 	for _, i := range s.instances {
 		if i.kind == views.StateHeld {
 			n++
@@ -192,7 +201,7 @@ func (s nodeState) held() (n int) {
 }
 
 // leaving is how many instances drain.
-func (s nodeState) leaving() (n int) {
+func (s *nodeState) leaving() (n int) {
 	for _, i := range s.instances {
 		if i.kind == views.StateDraining {
 			n++
@@ -203,7 +212,7 @@ func (s nodeState) leaving() (n int) {
 
 // verdict says in a few words what is wrong with a node; empty if nothing is. What nobody wanted comes before what somebody
 // ordered.
-func (s nodeState) verdict() views.Say {
+func (s *nodeState) verdict() views.Say {
 	switch {
 	case s.kind == views.StateDisabled:
 		return views.Sayf("verdict.disabled")
@@ -223,7 +232,7 @@ func (s nodeState) verdict() views.Say {
 }
 
 // refusal tells who shows a wrong token, since when (S12).
-func (s nodeState) refusal() views.Say {
+func (s *nodeState) refusal() views.Say {
 	first := s.refused[0]
 	for _, r := range s.refused[1:] {
 		if r.Since.Before(first.Since) {
@@ -236,7 +245,7 @@ func (s nodeState) refusal() views.Say {
 	return views.Sayf("verdict.refused", "ago", views.Since{Time: first.Since}, "address", first.Address)
 }
 
-func (s nodeState) heldVerdict() views.Say {
+func (s *nodeState) heldVerdict() views.Say {
 	holds, total := 0, len(s.instances)
 	var first fleet.Hold
 	for _, i := range s.instances {
@@ -256,7 +265,7 @@ func (s nodeState) heldVerdict() views.Say {
 }
 
 // drainVerdict tells how far the draining instances are: what they work on, for how long at most, or that they may be stopped.
-func (s nodeState) drainVerdict() views.Say {
+func (s *nodeState) drainVerdict() views.Say {
 	drains, total := 0, len(s.instances)
 	sum := InFlight{Known: true}
 	for _, i := range s.instances {
@@ -290,7 +299,7 @@ func together(f, g InFlight) InFlight {
 }
 
 // departure tells how the last instance left.
-func (s nodeState) departure() views.Say {
+func (s *nodeState) departure() views.Say {
 	if s.left == nil {
 		return views.Say{}
 	}
@@ -309,7 +318,7 @@ func (s nodeState) departure() views.Say {
 }
 
 // row is the node as lists show it.
-func (s nodeState) row(groupName string, beat time.Time) views.NodeRow {
+func (s *nodeState) row(groupName string, beat time.Time) views.NodeRow {
 	v := s.versions()
 	return views.NodeRow{
 		Name: s.node.Name, Display: s.node.Display, Group: s.node.Group, GroupName: groupName, State: s.kind,
@@ -319,7 +328,7 @@ func (s nodeState) row(groupName string, beat time.Time) views.NodeRow {
 }
 
 // addresses are those of its instances, at most so many.
-func (s nodeState) addresses(most int) (out []string) {
+func (s *nodeState) addresses(most int) (out []string) {
 	for _, i := range s.instances {
 		for _, l := range i.Locations {
 			if len(out) == most {
@@ -332,7 +341,7 @@ func (s nodeState) addresses(most int) (out []string) {
 }
 
 // keys are the registry's names of the node's instances.
-func (s nodeState) keys() []registry.Key {
+func (s *nodeState) keys() []registry.Key {
 	out := make([]registry.Key, 0, len(s.instances))
 	for _, i := range s.instances {
 		out = append(out, i.Key)

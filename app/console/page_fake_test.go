@@ -169,7 +169,7 @@ func newPageSite(t testing.TB, w *world, f PageCaller, change ...func(*web.Optio
 	key := sha256.Sum256([]byte("test"))
 	o := web.Options{
 		Sessions: fakeSessions{w}, CookieKeys: [][]byte{key[:], key[:]}, CookieName: "ec_test", Logger: slog.New(slog.DiscardHandler),
-		Version: "test", Counts: func() (int, int) { return len(w.nodes), 0 }, Now: func() time.Time { return now }, Translate: translateForTest,
+		Version: "test", Counts: func(context.Context) (int, int) { return len(w.nodes), 0 }, Now: func() time.Time { return now }, Translate: translateForTest,
 	}
 	for _, c := range change {
 		c(&o)

@@ -52,7 +52,11 @@ func (p *pages) findNodes(c *gin.Context, f *finder) (near []fleet.Node, err err
 	}
 	var texts []string
 	view, of := p.Registry.View(), filler(c, "find.of", "node", "id")
-	for _, n := range p.visible(c, access.CodeNodes, all) {
+	sees := p.sees(c, access.CodeNodes)
+	for _, n := range all {
+		if !sees(n.GroupID) {
+			continue
+		}
 		if len(near) < maxNear && f.meansOne(n.Name, n.Display) {
 			near = append(near, n)
 		}

@@ -73,18 +73,41 @@ func (p *pages) holds(s *access.Session, code string, group int64) bool {
 }
 
 // visible are the nodes for which the viewer holds code.
-func (p *pages) visible(c *gin.Context, code string, all []fleet.Node) []fleet.Node {
-	s := viewer(c)
-	if _, limited := s.Scopes[strings.ToLower(code)]; !limited || s.Admin {
+func (p *pages) visible(c *gin.Context, code string, all []*nodeState) []*nodeState {
+	if !endsSomewhere(c, code) {
 		return all
 	}
-	out := make([]fleet.Node, 0, len(all))
+	sees := p.sees(c, code)
+	out := make([]*nodeState, 0, len(all))
 	for _, n := range all {
-		if p.holds(s, code, n.GroupID) {
+		if sees(n.node.GroupID) {
 			out = append(out, n)
 		}
 	}
 	return out
+}
+
+// endsSomewhere reports whether a code of the viewer counts in a part of the group tree only.
+func endsSomewhere(c *gin.Context, code string) bool {
+	s := viewer(c)
+	_, limited := s.Scopes[strings.ToLower(code)]
+	return limited && !s.Admin
+}
+
+// sees answers for what lies in a group whether the viewer holds code for it. Many nodes lie in few groups: each is looked up once.
+func (p *pages) sees(c *gin.Context, code string) func(group int64) bool {
+	if !endsSomewhere(c, code) {
+		return func(int64) bool { return true }
+	}
+	s, groups := viewer(c), map[int64]bool{}
+	return func(group int64) bool {
+		may, known := groups[group]
+		if !known {
+			may = p.holds(s, code, group)
+			groups[group] = may
+		}
+		return may
+	}
 }
 
 // scoped reports whether some of the viewer's codes count in a part of the group tree only.
@@ -104,10 +127,10 @@ func (p *pages) can(c *gin.Context, group int64) func(code string) bool {
 
 // visibleGroups are the groups for which the viewer holds code.
 func (p *pages) visibleGroups(c *gin.Context, code string, all []fleet.Group) []fleet.Group {
-	s := viewer(c)
-	if _, limited := s.Scopes[strings.ToLower(code)]; !limited || s.Admin {
+	if !endsSomewhere(c, code) {
 		return all
 	}
+	s := viewer(c)
 	out := make([]fleet.Group, 0, len(all))
 	for _, g := range all {
 		if p.holds(s, code, g.ID) {

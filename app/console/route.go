@@ -65,9 +65,9 @@ func (p *pages) findRequest(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	id := c.Param("id")
-	for _, n := range p.visible(c, access.CodeNodes, all) {
-		if slices.ContainsFunc(p.Traces.Traces(n.Name, 0), func(t proxy.Trace) bool { return t.ID == id }) {
+	id, sees := c.Param("id"), p.sees(c, access.CodeNodes)
+	for _, n := range all {
+		if sees(n.GroupID) && slices.ContainsFunc(p.Traces.Traces(n.Name, 0), func(t proxy.Trace) bool { return t.ID == id }) {
 			return web.Redirect(c, views.NodePath(n.Name, views.TabRoute), "id", id)
 		}
 	}

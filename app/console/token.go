@@ -93,7 +93,7 @@ func (p *pages) endGrace(c *gin.Context) error {
 }
 
 // tokenState says what is left of the token before the last rotation.
-func (p *pages) tokenState(s nodeState) views.TokenState {
+func (p *pages) tokenState(s *nodeState) views.TokenState {
 	if p.Tokens == nil {
 		return views.TokenState{}
 	}

@@ -32,6 +32,9 @@ func (f *Fleet) current(ctx context.Context) (*snapshot, error) {
 // else reads it and what is known is seconds old, nobody waits: with many open pages each answer would take as long as reading
 // the whole database.
 func (f *Fleet) fresh(ctx context.Context) (*snapshot, error) {
+	if OnlyMemory(ctx) {
+		return f.current(ctx)
+	}
 	if s := f.snapshot.Load(); s != nil && (len(f.loading) == 0 || f.age() >= shortWhile) {
 		soon, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
@@ -40,6 +43,27 @@ func (f *Fleet) fresh(ctx context.Context) (*snapshot, error) {
 		}
 	}
 	return f.current(ctx)
+}
+
+type memoryKey struct{}
+
+// FromMemory returns a context in which lists are what the memory holds: an open page that heard of a change asks again, and the
+// memory had the change before. What other processes write without telling it is in them with the next refresh.
+func FromMemory(ctx context.Context) context.Context {
+	return context.WithValue(ctx, memoryKey{}, true)
+}
+
+// OnlyMemory reports whether ctx is one of FromMemory.
+func OnlyMemory(ctx context.Context) bool { return ctx.Value(memoryKey{}) != nil }
+
+// Fresh makes the memory as new as a list needs it, and returns a number that is another one as soon as the memory holds something
+// different. What is read after that is at least so new.
+func (f *Fleet) Fresh(ctx context.Context) (uint64, error) {
+	s, err := f.fresh(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return s.number, nil
 }
 
 // age is the time since the last full read.
@@ -108,7 +132,11 @@ func (f *Fleet) refreshLocked(ctx context.Context, maxAge time.Duration) ([]chan
 func (f *Fleet) install(old, next *snapshot) []change {
 	next.index()
 	changes := differences(old, next)
-	if len(changes) > 0 || f.snapshot.Load() == nil {
+	if now := f.snapshot.Load(); len(changes) > 0 || now == nil {
+		next.number = 1
+		if now != nil {
+			next.number = now.number + 1
+		}
 		f.snapshot.Store(next)
 	}
 	for _, c := range changes {

@@ -22,6 +22,18 @@ func (n *Nodes) List(ctx context.Context, f NodeFilter) ([]Node, int, error) {
 	return page(found, f.Page, f.PageSize), len(found), nil
 }
 
+// Each calls visit with every profile, by name; the list of All without a copy of each.
+func (n *Nodes) Each(ctx context.Context, visit func(*Node)) error {
+	s, err := n.current(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.sorted {
+		visit(&p.Node)
+	}
+	return nil
+}
+
 // matches reports whether a folded query stands in one of the texts that people know a node by.
 func (s *snapshot) matches(p *profile, query string) bool {
 	if query == "" {

@@ -45,6 +45,8 @@ type snapshot struct {
 	holds  map[holdKey]Hold
 	drains map[drainKey]Drain
 
+	number uint64 // of each snapshot that was ever in place, from 1
+
 	effective sync.Map // node name → Effective, made on demand
 }
 

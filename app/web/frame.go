@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -57,10 +58,10 @@ func withoutSessions(raw string) string {
 var sessionParams = []string{"_token", "token", "access_token", "access-token", "accesstoken"}
 
 // withViewer adds who is looking.
-func (s *Shell) withViewer(f views.Frame, in *access.Session) views.Frame {
+func (s *Shell) withViewer(ctx context.Context, f views.Frame, in *access.Session) views.Frame {
 	f.Account, f.Name, f.Admin, f.May = in.Account, in.Name, in.Admin, in.Holds
 	if s.o.Counts != nil {
-		f.Nodes, f.Down = s.o.Counts()
+		f.Nodes, f.Down = s.o.Counts(ctx)
 	}
 	return f
 }

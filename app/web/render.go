@@ -20,6 +20,9 @@ func Render(c *gin.Context, page templ.Component, fragments ...any) error {
 	ctx := c.Request.Context()
 	var err error
 	if len(fragments) > 0 && isFragment(c.Request) {
+		f := *views.FrameOf(ctx)
+		f.Partial = true
+		ctx = views.WithFrame(ctx, f)
 		err = templ.RenderFragments(ctx, &b, page, wanted(c.Request, fragments)...)
 	} else {
 		err = page.Render(ctx, &b)

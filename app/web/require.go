@@ -76,7 +76,7 @@ func (s *Shell) session(c *gin.Context, token string) (*access.Session, error) {
 func (s *Shell) enter(c *gin.Context, in *access.Session) {
 	c.Set(sessionKey, in)
 	requestOf(c.Request).account = in.Account
-	frame := s.withViewer(*views.FrameOf(c.Request.Context()), in)
+	frame := s.withViewer(c.Request.Context(), *views.FrameOf(c.Request.Context()), in)
 	c.Request = c.Request.WithContext(views.WithFrame(c.Request.Context(), frame))
 }
 

@@ -47,7 +47,7 @@ type Options struct {
 	Logger         *slog.Logger
 	Metrics        prometheus.Registerer
 	Version        string
-	Counts         func() (nodes, down int) // for the navigation
+	Counts         func(context.Context) (nodes, down int) // for the navigation
 	// Translate turns errors of packages that do not know fault into faults before they are answered; nil: none.
 	Translate func(error) error
 	Now       func() time.Time
