@@ -32,6 +32,7 @@ import (
 	"eruptcloud/app/registry"
 	"eruptcloud/app/registry/redisstore"
 	"eruptcloud/app/restapi"
+	"eruptcloud/app/sharing"
 	"eruptcloud/app/telemetry"
 	"eruptcloud/app/web"
 	"eruptcloud/nodeagent/wire"
@@ -81,8 +82,10 @@ type Server struct {
 	loads     *loads
 	models    *modelCache
 	hints     fileHints
+	watch     *sharing.Watch // nil in embedded mode
 	shell     *web.Shell
 	badgeKey  []byte // for the links by which others read the state of a node
+	nav       navCounts
 	handler   http.Handler
 
 	parts   []part
@@ -170,8 +173,7 @@ func (s *Server) buildFleet(stores stores) (*netguard.Policy, error) {
 	s.parts = append(s.parts, part{"disabled nodes", leavers.Run})
 	s.domain.Fleet.Listen(leavers.hear)
 	if stores.entries != nil {
-		survey := &registry.Surveyor{Registry: s.registry, Names: s.enabledNames, Interval: s.c.CloudServer.NodeSurviveCheckTime}
-		s.parts = append(s.parts, part{"survey of node entries", func(ctx context.Context) error { return s.member.AsLeader(ctx, survey.Run) }})
+		s.keepEntries(stores.entries)
 	}
 	s.domain.Fleet.Listen(s.profileChanged)
 	s.keepHistory()
@@ -264,7 +266,7 @@ func (s *Server) buildShell(keys secrets) error {
 
 // mount puts every surface behind the front door.
 func (s *Server) mount() error {
-	s.shell.MountHealth(s.ready)
+	s.shell.MountHealth(func(ctx context.Context) []web.Check { return append(s.ready(ctx), s.entriesCheck()...) })
 	if err := s.mountAPIs(); err != nil {
 		return err
 	}
@@ -321,7 +323,7 @@ func (s *Server) mountAPIs() error {
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller, Pages: s.caller,
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
 		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads, Traces: s.proxy,
-		Listen: f.Listen, Done: s.closing, ReadTokens: f.Nodes, BadgeKey: s.badgeKey,
+		Listen: f.Listen, Fresh: f.Fresh, Done: s.closing, ReadTokens: f.Nodes, BadgeKey: s.badgeKey,
 	}); err != nil {
 		return err
 	}
