@@ -64,6 +64,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
+	if sharedFarm != nil {
+		sharedFarm.end()
+	}
 	if built.dir != "" {
 		os.RemoveAll(built.dir)
 	}
@@ -233,17 +236,30 @@ func serve(t testing.TB, env []string, args ...string) *server {
 
 func serveIn(t testing.TB, data string, env []string, args ...string) *server {
 	t.Helper()
+	s := launch(t, data, env, args...)
+	s.Token = s.login("erupt", adminPassword)
+	return s
+}
+
+// launch is serveIn without a session.
+func launch(t testing.TB, data string, env []string, args ...string) *server {
+	t.Helper()
 	program, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return launchProgram(t, program, data, env, args...)
+}
+
+// launchProgram is launch with another build of the binary.
+func launchProgram(t testing.TB, program, data string, env []string, args ...string) *server {
+	t.Helper()
 	env = append([]string{
 		"EC_ADMIN_PASSWORD=" + adminPassword, "EC_OPS_LISTEN=off", "EC_SERVER_SHUTDOWN_GRACE=0s", "EC_LOG_FORMAT=text",
 	}, env...)
 	s := &server{Data: data}
 	s.process = start(t, env, program, append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, args...)...)
 	s.URL = strings.TrimSpace(strings.TrimPrefix(s.await("listening on ", 60*time.Second), "listening on "))
-	s.Token = s.login("erupt", adminPassword)
 	return s
 }
 

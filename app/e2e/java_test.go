@@ -57,7 +57,7 @@ func javaLive(t *testing.T, f *javaFleet) {
 	f.tab.says("[data-testid=instance-table]", f.one.URL)
 	f.tab.says("[data-testid=instance-table]", f.two.URL)
 	f.tab.says("[data-testid=pages]", "Customer")
-	f.tab.says("#node-tabs", "16")
+	f.tab.says("#node-tabs", "17")
 	if f.tab.eval("window.sinceThen") != "true" {
 		t.Error("the page was loaded anew, want it live")
 	}

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"eruptcloud/app/testbed"
 )
@@ -22,7 +20,7 @@ import (
 // javaNode is a real erupt-cloud-node application in a process of its own.
 type javaNode struct {
 	*process
-	URL string
+	URL string // with its context path, without a slash at the end, as the server writes locations
 }
 
 // java starts an instance of a node and waits until it answers. db is a URL of H2, empty for a database of its own in memory.
@@ -30,22 +28,8 @@ func java(t testing.TB, s *server, name, token, db string) *javaNode {
 	t.Helper()
 	testbed.Require(t, "java")
 	testbed.Require(t, "mvn")
-	dir, err := filepath.Abs("interop/erupt-node")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := freeAddr(t)
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := []string{"BUILD_DIR=" + javaBuildDir(t, dir), "WORK_DIR=" + t.TempDir(), "HEARTBEAT_TIME=2000"}
-	if db != "" {
-		env = append(env, "DB_URL="+db, "DB_DDL=update")
-	}
-	n := &javaNode{URL: "http://" + addr}
-	n.process = start(t, env, filepath.Join(dir, "run.sh"), port, name, token, s.URL)
-	n.await("READY "+n.URL, 10*time.Minute) // the first start builds the program
+	n := launchJava(t, javaSettings{name: name, token: token, servers: s.URL, db: db})
+	n.ready()
 	return n
 }
 
@@ -69,7 +53,7 @@ func javaBuildDir(t testing.TB, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(cache, "eruptcloud-testbed", "erupt-node-"+hex.EncodeToString(sum.Sum(nil)[:6]))
+	return filepath.Join(cache, "eruptcloud-testbed", filepath.Base(dir)+"-"+hex.EncodeToString(sum.Sum(nil)[:6]))
 }
 
 // get asks one of the node's doors for tests and decodes the answer unless out is nil.

@@ -20,9 +20,16 @@ type production struct {
 	one, two *server
 	redis    *testbed.RedisProc
 	client   *redis.Client
+	env      []string // of both
 }
 
 func startProduction(t *testing.T) *production {
+	t.Helper()
+	return startProductionAt(t, nil, []string{"127.0.0.1:0", "127.0.0.1:0"})
+}
+
+// startProductionAt is startProduction with more settings and the addresses to listen on.
+func startProductionAt(t testing.TB, env, listen []string) *production {
 	t.Helper()
 	p := &production{redis: testbed.RedisServer(t)}
 	options, err := redis.ParseURL(p.redis.URL())
@@ -32,12 +39,12 @@ func startProduction(t *testing.T) *production {
 	p.client = redis.NewClient(options)
 	t.Cleanup(func() { p.client.Close() })
 	key := func(b byte) string { return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(string(b), 48))) }
-	env := []string{
+	p.env = append([]string{
 		"EC_DATABASE_DRIVER=mysql", "EC_DATABASE_DSN=" + testbed.MariaDB(t), "EC_DATABASE_MIGRATE=true", "EC_REDIS_URL=" + p.redis.URL(),
 		"EC_SESSION_KEYS=" + key('s'), "EC_SECRETS_TOKEN_KEY=" + key('t'), "EC_NETGUARD_ALLOW_LOOPBACK=true",
 		"EC_CLOUD_SERVER_HEARTBEAT_TIME=1s",
-	}
-	p.one, p.two = serve(t, env), serve(t, env)
+	}, env...)
+	p.one, p.two = serve(t, p.env, "--listen", listen[0]), serve(t, p.env, "--listen", listen[1])
 	return p
 }
 
