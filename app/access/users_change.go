@@ -274,7 +274,7 @@ func (u *Users) proven(ctx context.Context, account, password string) (*ent.User
 			return nil, tooManyFailures(wait)
 		}
 	}
-	row, err := u.db.Client.User.Query().Where(user.Account(account)).Only(ctx)
+	row, err := theUser(ctx, u.db.Client.User.Query(), account)
 	if err != nil {
 		return nil, database.Mapped(err, noUser(account), nil)
 	}
