@@ -34,9 +34,12 @@ type Watch struct {
 
 // Run watches until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
-	w.last = nil
+	w.Reset()
 	return loop.Every(ctx, "watch for old erupt servers", 0, w.Interval, w.Once)
 }
+
+// Reset forgets the last look: it is too long ago to say what was renewed since.
+func (w *Watch) Reset() { w.last = nil }
 
 // Reason says why no entries are written, empty if they are.
 func (w *Watch) Reason() string {
