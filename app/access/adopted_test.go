@@ -1,0 +1,409 @@
+package access_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	entsql "entgo.io/ent/dialect/sql"
+
+	"eruptcloud/app/access"
+	"eruptcloud/app/database"
+	"eruptcloud/app/fault"
+	"eruptcloud/app/testbed"
+)
+
+// adoptedWorld is an Access on a database of erupt's.
+func adoptedWorld(t *testing.T, version string, change ...func(*access.Options)) *world {
+	t.Helper()
+	return newWorld(t, testbed.Adopted(t, version), append([]func(*access.Options){func(o *access.Options) { o.CaptchaAfter = -1 }}, change...)...)
+}
+
+// eachAdopted runs test on the database of each version.
+func eachAdopted(t *testing.T, test func(t *testing.T, version string, w *world)) {
+	t.Helper()
+	for _, version := range testbed.EruptVersions {
+		t.Run(version, func(t *testing.T) { test(t, version, adoptedWorld(t, version)) })
+	}
+}
+
+// values reads one row as a Java server does: NULL is "-".
+func values(t *testing.T, db *database.DB, query string, args ...any) string {
+	t.Helper()
+	rows, err := db.SQL.Query(query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for rows.Next() {
+		cells := make([]*string, len(columns))
+		into := make([]any, len(columns))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cells {
+			if c == nil {
+				out = append(out, "-")
+			} else {
+				out = append(out, *c)
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// TestAdoptedUsersLogIn: erupt-wire 3.4, 6.3, 11 item 9: with the passwords that they have, and no others.
+func TestAdoptedUsersLogIn(t *testing.T) {
+	eachAdopted(t, func(t *testing.T, version string, w *world) {
+		for _, u := range testbed.EruptUsers(version) {
+			s, err := w.Login.Attempt(t.Context(), access.Attempt{Account: u.Account, Password: u.Password, Address: "10.0.0.1"})
+			if (err == nil) != u.Opens {
+				t.Errorf("%s (%s): Attempt = %v, want it to open: %v", u.Account, u.Why, err, u.Opens)
+			}
+			if err == nil && s.Account != u.Account {
+				t.Errorf("%s is logged in as %s", u.Account, s.Account)
+			}
+			if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: u.Account, Password: u.Password + "x", Address: "10.0.0.2"}); err == nil {
+				t.Errorf("%s is let in with a wrong password", u.Account)
+			}
+		}
+		// What is stored is not what is typed.
+		for account, column := range map[string]string{"lin": "password", "plain": "MD5(password)"} {
+			shown := values(t, w.db, "SELECT "+column+" FROM e_upms_user WHERE account = ?", account)
+			if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: account, Password: shown, Address: "10.0.0.3"}); err == nil {
+				t.Errorf("%s is let in with what the database holds", account)
+			}
+		}
+		if s, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "fenced", Password: "ring-pass-1", Address: "10.9.9.0"}); err != nil {
+			t.Errorf("fenced from a listed address: %+v, %v", s, err)
+		}
+	})
+}
+
+func TestAdoptedAccountsMayBeTypedInAnyCase(t *testing.T) {
+	w := adoptedWorld(t, "1.12")
+	s, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "LiN", Password: "lin-pass-1", Address: "10.0.0.1"})
+	if err != nil || s.Account != "lin" {
+		t.Errorf("LiN = %+v, %v; want the session of lin, as erupt's collation has it", s.Account, err)
+	}
+	if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "lïn", Password: "lin-pass-1", Address: "10.0.0.1"}); err == nil {
+		t.Error("lïn is let in as lin: no two people mean the same by these")
+	}
+	// Other spellings give no more tries.
+	spellings := []string{"lin", "Lin", "LIN", "lIn", "liN", "LIn", "LiN", "lIN", "lin", "Lin"}
+	for _, account := range spellings {
+		if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: account, Password: "wrong", Address: "10.0.0.9"}); err == nil {
+			t.Fatal("a wrong password was taken")
+		}
+	}
+	if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "lin", Password: "lin-pass-1", Address: "10.0.0.9"}); !fault.Is(err, fault.TooMany) {
+		t.Errorf("after %d wrong ones = %v, want it locked", len(spellings), err)
+	}
+}
+
+// TestSharedAccountsAreNotGuessed: the tables of 1.12 do not keep accounts unique.
+func TestSharedAccountsAreNotGuessed(t *testing.T) {
+	w := adoptedWorld(t, "1.12")
+	for _, password := range []string{"twin-pass-1", "twin-pass-2"} {
+		_, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "double", Password: password, Address: "10.0.0.1"})
+		if !fault.Is(err, fault.Unauthenticated) || !strings.Contains(err.Error(), "several users have the account double") {
+			t.Errorf("Attempt = %v, want the reason", err)
+		}
+	}
+	_, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "double", Password: "neither", Address: "10.0.0.1"})
+	if err == nil || strings.Contains(err.Error(), "several") {
+		t.Errorf("who knows neither password hears %v, want what everybody hears", err)
+	}
+	before := values(t, w.db, "SELECT * FROM e_upms_user WHERE account = 'double' ORDER BY id")
+	name := "changed"
+	if _, err := w.Users.Update(t.Context(), "double", access.UserPatch{Name: &name, By: access.System}); !fault.Is(err, fault.Conflict) {
+		t.Errorf("Update = %v, want Conflict", err)
+	}
+	if err := w.Users.Delete(t.Context(), "double", access.System); !fault.Is(err, fault.Conflict) {
+		t.Errorf("Delete = %v, want Conflict", err)
+	}
+	if after := values(t, w.db, "SELECT * FROM e_upms_user WHERE account = 'double' ORDER BY id"); after != before {
+		t.Errorf("a row was changed: %s, was %s", after, before)
+	}
+	list, total, err := w.Users.List(t.Context(), access.UserFilter{PageSize: 100})
+	if err != nil || total != 13 {
+		t.Fatalf("List = %d users, %v", total, err)
+	}
+	for _, u := range list {
+		if u.Shared != (u.Account == "double") {
+			t.Errorf("%q is marked as shared: %v", u.Account, u.Shared)
+		}
+	}
+	// A third one cannot be made, in any case.
+	if _, err := w.Users.Create(t.Context(), access.NewUser{Account: "Double", Password: goodPassword, By: access.System}); !fault.Is(err, fault.Conflict) {
+		t.Errorf("Create = %v, want Conflict", err)
+	}
+}
+
+// TestNewPasswordsAreReadByErupt: MD5 where the tables hold nothing else, SHA512 with salt from 2.0 on.
+func TestNewPasswordsAreReadByErupt(t *testing.T) {
+	want := map[string]string{
+		"1.12": "SELECT COUNT(*) FROM e_upms_user WHERE account = ? AND password = MD5(?) AND is_md5 = b'1'",
+		"2.0":  "SELECT COUNT(*) FROM e_upms_user WHERE account = ? AND password = SHA2(CONCAT(?, salt), 512) AND encrypt_type = 'SHA512' AND LENGTH(salt) = 64 AND is_md5 = b'1'",
+	}
+	for version, query := range want {
+		t.Run(version, func(t *testing.T) {
+			w := adoptedWorld(t, version)
+			w.user(t, "nova")
+			if n := values(t, w.db, query, "nova", goodPassword); n != "1" {
+				t.Errorf("the row of a new user is not as erupt %s reads it", version)
+			}
+			if got := values(t, w.db, "SELECT reset_pwd_time, create_user_id FROM e_upms_user WHERE account = 'nova'"); got != "- -" {
+				t.Errorf("reset_pwd_time and create_user_id of a new user = %s", got)
+			}
+			if err := w.Users.ChangePassword(t.Context(), "plain", "plain-pass-1", "another pass"); err != nil {
+				t.Fatal(err)
+			}
+			if n := values(t, w.db, query, "plain", "another pass"); n != "1" {
+				t.Errorf("a changed password is not as erupt %s reads it", version)
+			}
+			if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "plain", Password: "another pass", Address: "10.0.0.1"}); err != nil {
+				t.Errorf("with the changed password: %v", err)
+			}
+		})
+	}
+}
+
+func TestRehash(t *testing.T) {
+	type result struct{ plain, sha string }
+	form := func(w *world, account string) string {
+		return values(t, w.db, "SELECT CONCAT(COALESCE(encrypt_type, 'none'), LENGTH(password)) FROM e_upms_user WHERE account = ?", account)
+	}
+	for on, want := range map[bool]result{false: {"none12", "sha512128"}, true: {"SHA512128", "sha512128"}} {
+		w := adoptedWorld(t, "2.0", func(o *access.Options) { o.Rehash = on })
+		set := values(t, w.db, "SELECT reset_pwd_time FROM e_upms_user WHERE account = 'plain'")
+		for range 2 { // the second login is with the new form
+			for account, password := range map[string]string{"plain": "plain-pass-1", "sha": "sha-pass-1"} {
+				if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: account, Password: password, Address: "10.0.0.1"}); err != nil {
+					t.Fatalf("rehash %v, %s: %v", on, account, err)
+				}
+			}
+			_, _ = w.Login.Attempt(t.Context(), access.Attempt{Account: "oldlin", Password: "wrong", Address: "10.0.0.1"})
+		}
+		if got := (result{form(w, "plain"), form(w, "sha")}); got != want {
+			t.Errorf("rehash %v: forms %+v, want %+v", on, got, want)
+		}
+		if got := form(w, "oldlin"); got != "none32" {
+			t.Errorf("rehash %v: a wrong password changed the form to %s", on, got)
+		}
+		if got := values(t, w.db, "SELECT reset_pwd_time FROM e_upms_user WHERE account = 'plain'"); got != set {
+			t.Errorf("rehash %v: reset_pwd_time is %s, was %s: the user did not change his password", on, got, set)
+		}
+	}
+	w := adoptedWorld(t, "1.12", func(o *access.Options) { o.Rehash = true })
+	if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "plain", Password: "plain-pass-1", Address: "10.0.0.1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := values(t, w.db, "SELECT password FROM e_upms_user WHERE account = 'plain'"); got != "plain-pass-1" {
+		t.Errorf("1.12 holds nothing stronger, and the password became %s", got)
+	}
+}
+
+// TestAdoptedUsersAreKeptAsErupts: erupt-wire 6.3: only what changes is written, the rest stays as it was.
+func TestAdoptedUsersAreKeptAsErupts(t *testing.T) {
+	eachAdopted(t, func(t *testing.T, version string, w *world) {
+		others := values(t, w.db, "SELECT * FROM e_upms_user WHERE account <> 'lin' ORDER BY id")
+		by := access.Actor{Account: "erupt", Admin: true}
+		phone, roles := "+1 1", []string{"old", "sales"}
+		u, err := w.Users.Update(t.Context(), "lin", access.UserPatch{Phone: &phone, Roles: &roles, By: by})
+		if err != nil || !slices.Equal(u.RoleCodes, roles) {
+			t.Fatalf("Update = %+v, %v", u.RoleCodes, err)
+		}
+		if got := values(t, w.db, "SELECT phone, email, erupt_org_id, erupt_menu_id, HEX(status), update_user_id FROM e_upms_user WHERE account = 'lin'"); got != "+1 1 lin@example.org 2 201 1 1" {
+			t.Errorf("the row became %s", got)
+		}
+		if got := values(t, w.db, "SELECT * FROM e_upms_user WHERE account <> 'lin' ORDER BY id"); got != others {
+			t.Error("rows of other users changed")
+		}
+		// A user of every kind is listed and can be locked and deleted; foreign keys of erupt's hold none of them.
+		for _, account := range []string{"oldlin", "nullstatus", "plain", "nullflag", "lin"} {
+			off := false
+			if _, err := w.Users.Update(t.Context(), account, access.UserPatch{Enabled: &off, By: by}); err != nil {
+				t.Errorf("lock %s: %v", account, err)
+			}
+			err := w.Users.Delete(t.Context(), account, by)
+			if account == "lin" {
+				if !fault.Is(err, fault.Conflict) {
+					t.Errorf("delete lin, whom a program acts as: %v, want Conflict as erupt refuses it", err)
+				}
+			} else if err != nil {
+				t.Errorf("delete %s: %v", account, err)
+			}
+		}
+		if err := w.Users.Delete(t.Context(), "erupt", by); !fault.Is(err, fault.Conflict) {
+			t.Errorf("delete the last administrator: %v", err)
+		}
+	})
+}
+
+// TestValuesWithoutAColumnAreRefused instead of being lost.
+func TestValuesWithoutAColumnAreRefused(t *testing.T) {
+	w := adoptedWorld(t, "1.12")
+	c := w.db.Client.User.Create().SetAccount("x").SetAvatar("a.png")
+	err := c.Exec(t.Context())
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != fault.Invalid || !strings.Contains(err.Error(), "the table e_upms_user has no column avatar") {
+		t.Errorf("Create with a picture = %v, want a fault that names table and column", err)
+	}
+	if err := w.db.Client.User.Create().SetAccount("y").SetAvatar("").SetMfaEnabled(false).Exec(t.Context()); err != nil {
+		t.Errorf("Create without one = %v", err)
+	}
+	if n, err := w.db.Client.User.Update().SetMfaEnabled(true).Save(t.Context()); err == nil {
+		t.Errorf("an update of a missing column changed %d rows", n)
+	}
+	if n, err := w.db.Client.User.Update().ClearAvatar().ClearMfaSecret().SetName("z").Save(t.Context()); err != nil || n != 14 {
+		t.Errorf("Update = %d, %v; want all 14 rows found", n, err)
+	}
+	if err := w.db.Client.User.UpdateOneID(1).SetName("z").Exec(t.Context()); err == nil || !strings.Contains(err.Error(), "Update().Where") {
+		t.Errorf("UpdateOneID = %v, want it refused with the way", err)
+	}
+	// Reading, in every way that ent has.
+	users := w.db.Client.User
+	if _, err := users.Query().WithRoles().WithOrg().WithPost().WithOpenApis().All(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.db.Client.Role.Query().WithUsers().All(t.Context()); err != nil {
+		t.Errorf("users as an edge: %v", err)
+	}
+	if _, err := w.db.Client.Org.Query().QueryUsers().First(t.Context()); err != nil {
+		t.Errorf("users by traversal: %v", err)
+	}
+	if n, err := users.Query().Count(t.Context()); err != nil || n != 14 {
+		t.Errorf("Count = %d, %v", n, err)
+	}
+	if _, err := users.Query().Limit(1).Select("id", "avatar", "account").All(t.Context()); err != nil {
+		t.Errorf("a missing column among others: %v", err)
+	}
+	if _, err := users.Get(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	var groups []struct {
+		Name string
+		N    int
+	}
+	if err := users.Query().GroupBy("name").Aggregate(func(*entsql.Selector) string { return "COUNT(*) AS n" }).Scan(t.Context(), &groups); err != nil {
+		t.Errorf("an aggregate: %v", err)
+	}
+}
+
+// TestAdoptedRolesAndMenus: erupt-wire 5.2, 5.3, 6.4, 6.5.
+func TestAdoptedRolesAndMenus(t *testing.T) {
+	eachAdopted(t, func(t *testing.T, version string, w *world) {
+		s, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "lin", Password: "lin-pass-1", Address: "10.0.0.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for code, held := range map[string]bool{
+			"shop.customer": true, "shop.customer@add": true, "shop.customer@edit": true, "shop.customer@delete": false,
+			"shop.purchase": true,                      // status null is open
+			"shop.secret":   false, "eruptuser": false, // disabled menu, disabled role
+		} {
+			if _, ok := s.Values[code]; ok != held {
+				t.Errorf("lin holds %s: %v, want %v", code, ok, held)
+			}
+		}
+		menu, err := w.Menus.Create(t.Context(), access.NewMenu{Name: "Stock", Type: "table", Value: "shop.Stock"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := values(t, w.db, "SELECT COUNT(*) FROM e_upms_menu WHERE parent_menu_id = ? AND type = 'button'", menu.ID); got != "6" {
+			t.Errorf("%s buttons below a new table, want 6", got)
+		}
+		if _, err := w.Roles.Create(t.Context(), access.NewRole{Code: "stock", Enabled: true, Menus: []string{menu.Code}, ReadOnly: true, By: access.System}); err != nil {
+			t.Fatal(err)
+		}
+		off := false
+		for _, code := range []string{"stock", "sales", "old"} {
+			if _, err := w.Roles.Update(t.Context(), code, access.RolePatch{Enabled: &off, By: access.System}); err != nil {
+				t.Errorf("disable %s: %v", code, err)
+			}
+		}
+		if err := w.Menus.Delete(t.Context(), menu.Code); err != nil {
+			t.Errorf("delete a menu that a role has: %v", err)
+		}
+		if err := w.Menus.Delete(t.Context(), "aB3dE5gH"); err != nil { // somebody's home page, and in a role
+			t.Errorf("delete a menu of erupt's: %v", err)
+		}
+		for _, code := range []string{"stock", "sales", "old", "audit"} {
+			if err := w.Roles.Delete(t.Context(), code); err != nil {
+				t.Errorf("delete the role %s: %v", code, err)
+			}
+		}
+		if got := values(t, w.db, "SELECT (SELECT COUNT(*) FROM e_upms_role_menu) + (SELECT COUNT(*) FROM e_upms_user_role) + (SELECT COUNT(*) FROM e_upms_role_extra)"); got != "0" {
+			t.Errorf("%s rows are left of deleted roles", got)
+		}
+	})
+}
+
+// TestJavaMayDeleteUnderUs: what is left of ours beside rows that are gone does no harm.
+func TestJavaMayDeleteUnderUs(t *testing.T) {
+	w := adoptedWorld(t, "2.0")
+	readOnly := true
+	if _, err := w.Roles.Update(t.Context(), "old", access.RolePatch{ReadOnly: &readOnly, By: access.System}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"DELETE FROM e_upms_user_role WHERE role_id = 3", "DELETE FROM e_upms_role_menu WHERE role_id = 3", "DELETE FROM e_upms_role WHERE id = 3"} {
+		if _, err := w.db.SQL.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	roles, err := w.Roles.List(t.Context())
+	if err != nil || len(roles) != 2 {
+		t.Errorf("List = %d roles, %v; want the 2 that are left", len(roles), err)
+	}
+	if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "plain", Password: "plain-pass-1", Address: "10.0.0.1"}); err != nil {
+		t.Errorf("who had the role: %v", err)
+	}
+}
+
+// TestInitMenusOnAdopted: erupt-wire 5.5: by code, idempotent, no existing row changes.
+func TestInitMenusOnAdopted(t *testing.T) {
+	eachAdopted(t, func(t *testing.T, version string, w *world) {
+		all := "SELECT * FROM e_upms_menu WHERE id <= 209 AND code <> 'CloudNode@ADD' ORDER BY id"
+		before, roles := values(t, w.db, all), values(t, w.db, "SELECT * FROM e_upms_role")
+		if added, err := w.Menus.Seed(t.Context()); err != nil || added > 1 { // 1.12 lacks one button of 2.0
+			t.Errorf("Seed beside the menus of a first start added %d, %v", added, err)
+		}
+		if _, err := w.db.SQL.Exec("DELETE FROM e_upms_menu WHERE code = 'CloudNode@ADD'"); err != nil {
+			t.Fatal(err)
+		}
+		if added, err := w.Menus.Seed(t.Context()); err != nil || added != 1 {
+			t.Errorf("Seed added %d, %v; want the one that was deleted", added, err)
+		}
+		if added, err := w.Menus.Seed(t.Context()); err != nil || added != 0 {
+			t.Errorf("another Seed added %d, %v", added, err)
+		}
+		if got := values(t, w.db, "SELECT p.code, m.type, m.value FROM e_upms_menu m JOIN e_upms_menu p ON p.id = m.parent_menu_id WHERE m.code = 'CloudNode@ADD'"); got != "CloudNode button CloudNode@ADD" {
+			t.Errorf("the new row is %s", got)
+		}
+		if values(t, w.db, all) != before || values(t, w.db, "SELECT * FROM e_upms_role") != roles {
+			t.Error("rows that were there changed")
+		}
+	})
+}
+
+// TestAdoptedTimesAreThoseOfTheSession: a Java server writes local times without zone.
+func TestAdoptedTimesAreThoseOfTheSession(t *testing.T) {
+	dsn := testbed.EruptDatabase(t, "2.0") + "?time_zone=%27%2B08%3A00%27"
+	testbed.Adopt(t, dsn)
+	w := newWorld(t, testbed.Adopt(t, dsn), func(o *access.Options) { o.CaptchaAfter = -1 }) // the second opening finds it adopted
+	u, err := w.Users.ByAccount(t.Context(), "expired")
+	if want := time.Date(2025, 12, 31, 16, 0, 0, 0, time.UTC); err != nil || !u.ExpiresAt.Equal(want) {
+		t.Errorf("2026-01-01 00:00:00 of +08:00 is read as %v, %v; want %v", u.ExpiresAt.UTC(), err, want)
+	}
+}
