@@ -33,13 +33,14 @@ func newServe(s *settings) *cobra.Command {
 
 // serve runs the server, and beside it what beside starts once requests are accepted.
 func serve(ctx context.Context, c *config.Config, out io.Writer, beside func(ctx context.Context, server *boot.Server) error) error {
-	log := telemetry.NewLogger(os.Stderr, c.Log.Level, c.Log.Format)
+	tail := &telemetry.Tail{}
+	log := telemetry.NewLogger(tail.Beside(os.Stderr), c.Log.Level, c.Log.Format)
 	slog.SetDefault(log)
 	for _, w := range c.Warnings() {
 		log.Warn(w)
 	}
 	server, err := boot.New(ctx, boot.Options{
-		Config: c, Log: log, Version: version, AdminPassword: os.Getenv("EC_ADMIN_PASSWORD"), Throwaway: beside != nil,
+		Config: c, Log: log, Tail: tail, Version: version, AdminPassword: os.Getenv("EC_ADMIN_PASSWORD"), Throwaway: beside != nil,
 	})
 	if err != nil {
 		return err

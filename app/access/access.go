@@ -64,6 +64,7 @@ type Access struct {
 	Posts     *Posts
 	OpenAPIs  *OpenAPIs
 	Online    *Online
+	Tokens    *OpenTokens
 
 	store SessionStore
 	vault Vault
@@ -92,9 +93,10 @@ func New(o Options) *Access {
 	captcha := &Captcha{vault: o.Vault, nonce: derive(o.Key, "captcha numbers", 32)}
 	login := &Login{
 		db: o.DB, passwords: passwords, store: o.Store, sessions: sessions, captcha: captcha, users: users,
-		guard:    guard{store: o.Store, captcha: captcha, lock: o.Lock, after: o.CaptchaAfter, life: tryLife},
+		guard:    guard{store: o.Store, captcha: captcha, lock: o.Lock, after: o.CaptchaAfter, life: tryLife, folded: o.DB.Shape.Adopted},
 		transfer: o.PwdTransferEncrypt, now: o.Now, metrics: metrics,
 	}
+	openAPIs := &OpenAPIs{db: o.DB, people: people, sessions: sessions, plain: o.Adopted || o.DB.Shape.Adopted, now: o.Now}
 	login.mfa = &MFA{MFAOptions: o.MFA, db: o.DB, vault: o.Vault, login: login, users: users, now: o.Now}
 	return &Access{
 		Users:     users,
@@ -107,8 +109,9 @@ func New(o Options) *Access {
 		Delegates: newDelegates(o.Key),
 		Orgs:      &Orgs{db: o.DB},
 		Posts:     &Posts{db: o.DB},
-		OpenAPIs:  &OpenAPIs{db: o.DB, people: people, sessions: sessions, plain: o.Adopted, now: o.Now},
+		OpenAPIs:  openAPIs,
 		Online:    &Online{users: users, people: people, sessions: sessions},
+		Tokens:    &OpenTokens{apps: openAPIs, vault: o.Vault, login: login},
 		Audit:     newAudit(o.DB, metrics, o.Now),
 		store:     o.Store,
 		vault:     o.Vault,

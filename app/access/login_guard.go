@@ -18,6 +18,16 @@ type guard struct {
 	lock    LockOptions
 	after   int           // failures until a captcha is asked for; below zero: never
 	life    time.Duration // of the count
+	folded  bool          // accounts may be typed in any case, which must not give more tries
+}
+
+// name is the name of the counter.
+func (g *guard) name(a Attempt) string {
+	name := countedName(a.Account)
+	if g.folded {
+		name = foldedAccount(name)
+	}
+	return name
 }
 
 // limit is how tries are counted.
@@ -35,7 +45,7 @@ func (g *guard) enter(ctx context.Context, a Attempt) (tries int, err error) {
 	if !g.lock.On && g.after < 0 {
 		return 0, nil
 	}
-	name := countedName(a.Account)
+	name := g.name(a)
 	if g.after >= 0 && a.Code == "" {
 		// Whoever has not been shown a captcha cannot have failed at it, and has learnt nothing: this is not counted.
 		had, err := g.store.Tries(ctx, name, a.Address)
@@ -66,7 +76,7 @@ func (g *guard) leave(ctx context.Context, a Attempt) error {
 	if !g.lock.On && g.after < 0 {
 		return nil
 	}
-	return g.store.ForgetTries(ctx, countedName(a.Account), a.Address)
+	return g.store.ForgetTries(ctx, g.name(a), a.Address)
 }
 
 // asking adds to a refusal that the next try needs a captcha, if it does.
@@ -101,6 +111,15 @@ func (d *demand) Error() string {
 func CodeWanted(err error) bool {
 	var d *demand
 	return errors.As(err, &d) && d.code
+}
+
+// AccountOf returns the account whose second factor a login that was refused with err needs.
+func AccountOf(err error) string {
+	var d *demand
+	if !errors.As(err, &d) {
+		return ""
+	}
+	return d.account
 }
 
 // TicketOf returns the ticket with which a login that was refused with err goes on by a second factor; empty: it does not.

@@ -69,7 +69,7 @@ func (m *MFA) complete(ctx context.Context, ticket, code string, a Attempt) (Ses
 	} else if tries > ticketTries {
 		return Session{}, errors.Join(errTicket(), m.burn(ctx, ticket))
 	}
-	_, wait, err := m.login.store.CountTry(ctx, countedName(a.Account), a.Address, m.login.guard.limit())
+	_, wait, err := m.login.store.CountTry(ctx, m.login.guard.name(a), a.Address, m.login.guard.limit())
 	if err != nil {
 		return Session{}, err
 	} else if wait > 0 {

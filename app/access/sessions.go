@@ -181,6 +181,18 @@ func (s *Sessions) Rebuild(ctx context.Context, account string) error {
 	return nil
 }
 
+// Renew gives one session what its user holds now. fault.Unauthenticated if it is over or he may not work any more.
+func (s *Sessions) Renew(ctx context.Context, token string) error {
+	if !tokenLike(token) {
+		return errOver()
+	}
+	found, err := s.store.Get(ctx, token)
+	if err != nil {
+		return err
+	}
+	return s.rewrite(ctx, found.Account, token, nil)
+}
+
 // rewrite writes what account holds until what it wrote is what the database says afterwards: whoever writes last has read
 // after his write, so a change that happens meanwhile cannot be overwritten by what was read before it. before is what the
 // session holds already, if known. fault.Unauthenticated if the session ended or had to be ended.

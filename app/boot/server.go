@@ -21,7 +21,6 @@ import (
 	"eruptcloud/app/cluster"
 	"eruptcloud/app/config"
 	"eruptcloud/app/console"
-	"eruptcloud/app/eruptapi"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/history"
@@ -43,6 +42,7 @@ import (
 type Options struct {
 	Config        *config.Config
 	Log           *slog.Logger
+	Tail          *telemetry.Tail // what of Log is kept for who may read it; nil: nothing
 	Version       string
 	AdminPassword string     // of the first admin; empty: generated
 	Throwaway     bool       // a generated password may stay: the server is for looking around and gone afterwards
@@ -60,6 +60,7 @@ const (
 type Server struct {
 	c             *config.Config
 	log           *slog.Logger
+	tail          *telemetry.Tail
 	version       string
 	adminPassword string
 	throwaway     bool
@@ -99,7 +100,7 @@ type Server struct {
 // New opens the stores and builds every part. It listens to nothing yet.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{
-		c: o.Config, log: o.Log, version: o.Version, adminPassword: o.AdminPassword, throwaway: o.Throwaway, hook: o.Hook,
+		c: o.Config, log: o.Log, tail: o.Tail, version: o.Version, adminPassword: o.AdminPassword, throwaway: o.Throwaway, hook: o.Hook,
 		metrics: telemetry.NewMetrics(), closing: make(chan struct{}),
 	}
 	if s.hook == nil {
@@ -237,9 +238,9 @@ func (s *Server) profileChanged(kind, id string) {
 // stores are what is in memory or in Redis.
 type stores struct {
 	sessions access.SessionStore
+	vault    access.Vault
 	leases   registry.Store
 	entries  *redisstore.NodeEntries // nil in memory
-	vault    access.Vault
 }
 
 // writer is entries as the registry wants it: nil if there are none.
@@ -336,10 +337,7 @@ func (s *Server) buildProxy(dial dialer) error {
 	s.models = newModelCache(30*time.Second, time.Now, func(ctx context.Context, node, erupt string, as proxy.User) ([]byte, error) {
 		return s.caller.Model(ctx, node, erupt, as)
 	})
-	local := eruptapi.New(eruptapi.Options{
-		Login: a.Login, Sessions: a.Sessions, Users: a.Users, OpenDelegate: a.Delegates.Read, Chain: s.domain.groupsOfAny,
-		TransferEncrypt: s.c.Login.PwdTransferEncrypt, Version: s.version, Fail: s.shell.Fail,
-	})
+	local := s.localAPI()
 	var err error
 	s.proxy, err = proxy.New(proxy.Options{
 		Directory: s.directory, Gate: &gate{

@@ -38,20 +38,61 @@ type Sessions interface {
 	Get(ctx context.Context, token string, codes ...string) (access.Session, []bool, error)
 	Check(ctx context.Context, token string, codes ...string) (access.Session, []bool, error)
 	Logout(ctx context.Context, token string) error
+	// Renew gives a session what its user holds now.
+	Renew(ctx context.Context, token string) error
 }
 
 // Users are the accounts.
 type Users interface {
 	ByAccount(ctx context.Context, account string) (access.User, error)
+	Update(ctx context.Context, account string, p access.UserPatch) (access.User, error)
 	ChangePassword(ctx context.Context, account, old, new string) error
+	VerifyPassword(ctx context.Context, account, password string) error
 }
 
-// Options of New. Digest may be nil, everything else without a default is required.
+// Captcha makes the pictures that a login has to read (access.Captcha).
+type Captcha interface {
+	Picture(ctx context.Context, mark string, height int) (png []byte, err error)
+}
+
+// codeMaker answers a code with recovery codes.
+type codeMaker func(ctx context.Context, account, code string) ([]string, error)
+
+// MFA are second factors (access.MFA).
+type MFA interface {
+	Complete(ctx context.Context, ticket, code string, a access.Attempt) (access.Session, error)
+	Status(ctx context.Context, account string) (access.MFAStatus, error)
+	Enroll(ctx context.Context, account string) (access.Enrolment, error)
+	Confirm(ctx context.Context, account, code string) ([]string, error)
+	NewCodes(ctx context.Context, account, code string) ([]string, error)
+	Unbind(ctx context.Context, account, password, code string) error
+}
+
+// Tokens are sessions of programs (access.OpenTokens).
+type Tokens interface {
+	Create(ctx context.Context, appid, secret string, a access.Attempt) (access.OpenToken, error)
+	AppOf(ctx context.Context, token string) (access.OpenAPI, error)
+}
+
+// LogLine is one event of the server's own log.
+type LogLine struct {
+	Number int64
+	Text   string
+}
+
+// Options of New. Digest, Captcha, MFA, Tokens and Log may be nil: there is nothing at their addresses then. Everything else
+// without a default is required.
 type Options struct {
 	Login    Login
 	Digest   DigestLogin
 	Sessions Sessions
 	Users    Users
+	Captcha  Captcha
+	MFA      MFA
+	Tokens   Tokens
+	// Log returns at most size events of the server's log from the number from on; below zero: the newest.
+	Log func(from int64, size int) []LogLine
+	App App
 	// OpenDelegate returns the session token in a handle and the node that it was made for (access.Delegates.Read).
 	OpenDelegate func(handle string) (sessionToken, node string, err error)
 	// Chain returns from memory the ids of the group of a node and of all above it; the case of its name does not count. Not
@@ -73,9 +114,10 @@ type handler func(http.ResponseWriter, *http.Request) error
 
 // API is the handler.
 type API struct {
-	o      Options
-	routes map[string]map[string]handler // path → method → handler
-	logins *web.Limiter
+	o        Options
+	routes   map[string]map[string]handler // path → method → handler
+	logins   *web.Limiter
+	pictures *web.Limiter
 }
 
 // New returns the handler for what the proxy leaves to the server.
@@ -89,15 +131,38 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &API{o: o, logins: web.NewLimiter(5, 30, 20_000, o.Now)}
+	a := &API{o: o, logins: web.NewLimiter(5, 30, 20_000, o.Now), pictures: web.NewLimiter(2, 30, 20_000, o.Now)}
+	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h} }
+	post := func(h handler) map[string]handler { return map[string]handler{http.MethodPost: h} }
 	a.routes = map[string]map[string]handler{
-		"version":    {http.MethodGet: a.version},
-		"erupt-app":  {http.MethodGet: a.app},
-		"login":      {http.MethodPost: a.login, http.MethodGet: a.loginByDigest},
-		"logout":     {http.MethodGet: a.logout, http.MethodPost: a.logout},
-		"userinfo":   {http.MethodGet: a.userInfo},
-		"menu":       {http.MethodGet: a.menu},
-		"change-pwd": {http.MethodPost: a.changePassword},
+		"version":        get(a.version),
+		"erupt-app":      get(a.app),
+		"login":          {http.MethodPost: a.login, http.MethodGet: a.loginByDigest},
+		"logout":         {http.MethodGet: a.logout, http.MethodPost: a.logout},
+		"userinfo":       get(a.userInfo),
+		"menu":           get(a.menu),
+		"change-pwd":     {http.MethodPost: a.changePassword, http.MethodGet: a.changePassword},
+		"verify-pwd":     post(a.verifyPassword),
+		"profile":        post(a.profile),
+		"profile/avatar": post(a.avatar),
+	}
+	if o.Captcha != nil {
+		a.routes["code-img"] = get(a.picture)
+	}
+	if o.MFA != nil {
+		a.routes["login-mfa"] = post(a.loginByCode)
+		a.routes["mfa/status"] = get(a.mfaStatus)
+		a.routes["mfa/enroll"] = post(a.mfaEnroll)
+		a.routes["mfa/enroll-confirm"] = post(a.mfaConfirm)
+		a.routes["mfa/recovery-codes"] = post(a.mfaRecovery)
+		a.routes["mfa/unbind"] = post(a.mfaUnbind)
+	}
+	if o.Tokens != nil {
+		a.routes["open-api/create-token"] = get(a.createToken)
+		a.routes["open-api/get-appid"] = get(a.appOfToken)
+	}
+	if o.Log != nil {
+		a.routes["tool/erupt-log"] = get(a.serverLog)
 	}
 	return a
 }
@@ -188,6 +253,11 @@ func result(w http.ResponseWriter, err error) error {
 		}
 	}
 	return writeJSON(w, r)
+}
+
+// resultOf answers with data in the envelope.
+func resultOf(w http.ResponseWriter, data any) error {
+	return writeJSON(w, wire.Result{Data: data, Success: true, Status: wire.StatusSuccess, PromptWay: "NONE"})
 }
 
 func orNil(s string) *string {

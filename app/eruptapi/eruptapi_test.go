@@ -33,6 +33,8 @@ type people struct {
 	refuse    error
 	changed   []string
 	loggedOut []string
+	renewed   int
+	patches   []access.UserPatch
 	log       bytes.Buffer
 	handler   http.Handler
 }
@@ -100,6 +102,23 @@ func (p *people) Logout(_ context.Context, token string) error {
 	return nil
 }
 
+func (p *people) Renew(context.Context, string) error { p.renewed++; return nil }
+
+func (p *people) VerifyPassword(_ context.Context, _, password string) error {
+	if p.refuse != nil {
+		return p.refuse
+	}
+	if password != "grün+1" {
+		return fault.New(fault.Invalid, "the present password is wrong")
+	}
+	return nil
+}
+
+func (p *people) Update(_ context.Context, account string, patch access.UserPatch) (access.User, error) {
+	p.patches = append(p.patches, patch)
+	return p.user, p.refuse
+}
+
 func (p *people) ByAccount(context.Context, string) (access.User, error) { return p.user, nil }
 
 func (p *people) ChangePassword(ctx context.Context, account, old, new string) error {
@@ -143,7 +162,7 @@ func newPeople(t *testing.T, change ...func(*eruptapi.Options)) *people {
 		t.Fatal(err)
 	}
 	o := eruptapi.Options{Login: p, Sessions: p, Users: p, OpenDelegate: p.open, Chain: chain,
-		TransferEncrypt: true, Version: "1.2.3", Zone: time.FixedZone("", 8*3600), Fail: shell.Fail, Now: func() time.Time { return time.Unix(0, 0) }}
+		App: eruptapi.App{Locales: []string{"en-US", "zh-CN"}, ResetPwd: true, CaptchaAfter: 2}, TransferEncrypt: true, Version: "1.2.3", Zone: time.FixedZone("", 8*3600), Fail: shell.Fail, Now: func() time.Time { return time.Unix(0, 0) }}
 	for _, c := range change {
 		c(&o)
 	}
@@ -163,8 +182,8 @@ func (p *people) do(method, target, body string, headers ...string) *httptest.Re
 }
 
 func TestLogin(t *testing.T) { // A33, erupt-wire 3.4
-	const refused = `{"pass":false,"resetPwd":false,"useVerifyCode":false,"reason":"account or password is wrong","token":null,"expire":null}`
-	const passed = `{"pass":true,"resetPwd":false,"useVerifyCode":false,"reason":null,"token":"lin-token","expire":"2026-07-01T21:40:00.005"}`
+	const refused = `{"pass":false,"resetPwd":false,"useVerifyCode":false,"reason":"account or password is wrong","token":null,"expire":null,"mfaRequired":false,"mfaTicket":null,"account":null}`
+	const passed = `{"pass":true,"resetPwd":false,"useVerifyCode":false,"reason":null,"token":"lin-token","expire":"2026-07-01T21:40:00.005","mfaRequired":false,"mfaTicket":null,"account":"lin"}`
 	tests := map[string]struct {
 		body   string
 		status int

@@ -1,6 +1,8 @@
 package eruptapi
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"net/http"
 	"strconv"
@@ -11,14 +13,43 @@ import (
 	"eruptcloud/app/web"
 )
 
-// loginModel is the answer to a login, always with status 200.
+// loginModel is the answer to a login, always with status 200. Its last three are since erupt 2.3.
 type loginModel struct {
 	Pass          bool    `json:"pass"`
-	ResetPwd      bool    `json:"resetPwd"` // the user never set his own password
-	UseVerifyCode bool    `json:"useVerifyCode"`
+	ResetPwd      bool    `json:"resetPwd"`      // the user never set his own password
+	UseVerifyCode bool    `json:"useVerifyCode"` // the next try needs a captcha
 	Reason        *string `json:"reason"`
 	Token         *string `json:"token"`
 	Expire        *string `json:"expire"` // without zone, as erupt writes times
+	MFARequired   bool    `json:"mfaRequired"`
+	MFATicket     *string `json:"mfaTicket"`
+	Account       *string `json:"account"`
+}
+
+// How the two dialects write times.
+const (
+	timeOf2 = "2006-01-02T15:04:05.000"
+	timeOf1 = "2006-01-02 15:04:05"
+)
+
+// loose is a JSON value that some front ends write as a text and some as a number.
+type loose string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *loose) UnmarshalJSON(raw []byte) error {
+	if raw = bytes.TrimSpace(raw); bytes.Equal(raw, []byte("null")) {
+		*l = ""
+		return nil
+	}
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, (*string)(l))
+	}
+	var n json.Number
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return err
+	}
+	*l = loose(n)
+	return nil
 }
 
 // login handles POST /erupt-api/login.
@@ -29,32 +60,57 @@ func (a *API) login(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		Account string `json:"account"`
 		Pwd     string `json:"pwd"`
+		Code    loose  `json:"verifyCode"`
+		Mark    loose  `json:"verifyCodeMark"`
 	}
 	if err := decode(w, r, &in); err != nil {
 		return err
 	}
-	password, err := a.o.Login.DecodeTransfer(in.Pwd)
-	if err != nil {
-		password = in.Pwd // a script sends it as it is
-	}
-	s, err := a.o.Login.Attempt(r.Context(), attempt(r, in.Account, password))
-	return a.answerLogin(w, r, s, err)
+	try := attempt(r, in.Account, a.decodeAll(in.Pwd)[0])
+	try.Code, try.Mark = string(in.Code), string(in.Mark)
+	s, err := a.o.Login.Attempt(r.Context(), try)
+	return a.answerLogin(w, r, s, err, timeOf2)
 }
 
-// loginByDigest handles GET /erupt-api/login?account=&pwd= of erupt 1.x.
+// loginByDigest handles GET /erupt-api/login?account=&pwd= of erupt 1.x, whose front end writes null as a word.
 func (a *API) loginByDigest(w http.ResponseWriter, r *http.Request) error {
 	if err := a.slow(r); err != nil {
 		return err
 	}
-	if a.o.Digest == nil {
-		return refuse(w, "this server keeps no MD5 passwords, which the login of erupt 1.x needs; use the console, or POST with the password")
-	}
 	q := r.URL.Query()
-	s, err := a.o.Digest.AttemptDigest(r.Context(), attempt(r, q.Get("account"), q.Get("pwd")))
-	return a.answerLogin(w, r, s, err)
+	try := attempt(r, q.Get("account"), q.Get("pwd"))
+	if code := q.Get("verifyCode"); code != "null" {
+		try.Code, try.Mark = code, q.Get("verifyCodeMark")
+	}
+	if !a.o.TransferEncrypt { // then it sends the password itself
+		s, err := a.o.Login.Attempt(r.Context(), try)
+		return a.answerLogin(w, r, s, err, timeOf1)
+	}
+	if a.o.Digest == nil {
+		return refuse(w, "the login of erupt 1.x needs passwords kept as MD5, which this server does not do; use the console, or POST with the password")
+	}
+	s, err := a.o.Digest.AttemptDigest(r.Context(), try)
+	return a.answerLogin(w, r, s, err, timeOf1)
 }
 
-// slow bounds how often one address may try, beside the lock of account and address: hashing passwords is work.
+// loginByCode handles POST /erupt-api/login-mfa, the second step of a login.
+func (a *API) loginByCode(w http.ResponseWriter, r *http.Request) error {
+	if err := a.slow(r); err != nil {
+		return err
+	}
+	var in struct {
+		Ticket string `json:"mfaTicket"`
+		Code   loose  `json:"code"`
+	}
+	if err := decode(w, r, &in); err != nil {
+		return err
+	}
+	s, err := a.o.MFA.Complete(r.Context(), in.Ticket, string(in.Code), attempt(r, "", ""))
+	return a.answerLogin(w, r, s, err, timeOf2)
+}
+
+// slow bounds how often one address may try what guesses a secret, beside the lock of account and address: hashing passwords is
+// work.
 func (a *API) slow(r *http.Request) error {
 	if ok, retry := a.logins.Allow(web.LimitKey(web.ClientIP(r))); !ok {
 		return web.TooFast(retry)
@@ -66,20 +122,24 @@ func attempt(r *http.Request, account, password string) access.Attempt {
 	return access.Attempt{Account: account, Password: password, Address: web.ClientIP(r), Agent: r.UserAgent()}
 }
 
-func (a *API) answerLogin(w http.ResponseWriter, r *http.Request, s access.Session, err error) error {
+func (a *API) answerLogin(w http.ResponseWriter, r *http.Request, s access.Session, err error, times string) error {
 	if err != nil {
 		e := fault.Of(err)
 		switch e.Code {
-		case fault.Unauthenticated, fault.Forbidden, fault.Invalid:
+		case fault.Unauthenticated, fault.Forbidden, fault.Invalid, fault.Conflict:
 		case fault.TooMany:
 			setRetryAfter(w, e.RetryAfter)
 		default:
 			return err
 		}
-		return refuse(w, e.Message())
+		reason, ticket := e.Message(), access.TicketOf(err)
+		return writeJSON(w, loginModel{
+			Reason: &reason, UseVerifyCode: access.CodeWanted(err) || e.Code == fault.TooMany && a.o.App.CaptchaAfter >= 0,
+			MFARequired: ticket != "", MFATicket: orNil(ticket), Account: orNil(access.AccountOf(err)),
+		})
 	}
-	expire := s.Expires.In(a.o.Zone).Format("2006-01-02T15:04:05.000")
-	return writeJSON(w, loginModel{Pass: true, ResetPwd: a.neverSet(r, s.Account), Token: &s.Token, Expire: &expire})
+	expire := s.Expires.In(a.o.Zone).Format(times)
+	return writeJSON(w, loginModel{Pass: true, ResetPwd: a.neverSet(r, s.Account), Token: &s.Token, Expire: &expire, Account: &s.Account})
 }
 
 func refuse(w http.ResponseWriter, reason string) error {
@@ -99,54 +159,25 @@ func setRetryAfter(w http.ResponseWriter, after time.Duration) {
 	}
 }
 
-// logout handles GET and POST /erupt-api/logout.
-func (a *API) logout(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.session(r)
+// picture handles GET /erupt-api/code-img?mark=&height=: a PNG, which erupt calls a JPEG; browsers look at its bytes.
+func (a *API) picture(w http.ResponseWriter, r *http.Request) error {
+	if ok, retry := a.pictures.Allow(web.LimitKey(web.ClientIP(r))); !ok {
+		return web.TooFast(retry)
+	}
+	q := r.URL.Query()
+	height := 38
+	if h, err := strconv.Atoi(q.Get("height")); err == nil {
+		height = h
+	}
+	png, err := a.o.Captcha.Picture(r.Context(), q.Get("mark"), height)
 	if err != nil {
 		return err
 	}
-	if err := a.o.Sessions.Logout(r.Context(), in.Token); err != nil {
-		return err
-	}
-	return result(w, nil)
-}
-
-// changePassword handles POST /erupt-api/change-pwd.
-func (a *API) changePassword(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.session(r)
-	if err != nil {
-		return err
-	}
-	var body struct {
-		Pwd     string `json:"pwd"`
-		NewPwd  string `json:"newPwd"`
-		NewPwd2 string `json:"newPwd2"`
-	}
-	if err := decode(w, r, &body); err != nil {
-		return err
-	}
-	plain := a.decodeAll(body.Pwd, body.NewPwd, body.NewPwd2)
-	if plain[1] != plain[2] {
-		return result(w, fault.New(fault.Invalid, "the new passwords differ"))
-	}
-	// The session that asks lives on; the account's others end.
-	err = a.o.Users.ChangePassword(access.KeepSession(r.Context(), in.Token), in.Account, plain[0], plain[1])
-	switch fault.CodeOf(err) {
-	case "", fault.Invalid, fault.Unauthenticated, fault.Conflict, fault.TooMany:
-		return result(w, err)
-	}
-	return err
-}
-
-// decodeAll undoes the front end's encoding of all, or of none: a script sends them as they are.
-func (a *API) decodeAll(sent ...string) []string {
-	plain := make([]string, len(sent))
-	for i, s := range sent {
-		p, err := a.o.Login.DecodeTransfer(s)
-		if err != nil {
-			return sent
-		}
-		plain[i] = p
-	}
-	return plain
+	h := w.Header()
+	h.Set("Content-Type", "image/jpeg")
+	h.Set("Pragma", "no-cache")
+	h.Set("Cache-Control", "no-store, no-cache")
+	h.Set("Expires", "Thu, 01 Jan 1970 00:00:00 GMT")
+	_, _ = w.Write(png) // a client that is gone needs no answer
+	return nil
 }

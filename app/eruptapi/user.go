@@ -1,8 +1,6 @@
 package eruptapi
 
 import (
-	"hash/crc32"
-	"io"
 	"net/http"
 	"strings"
 
@@ -14,23 +12,6 @@ import (
 var Pages = map[string]string{
 	access.CodeNodes: "/console/nodes", access.CodeGroups: "/console/groups", access.CodeUsers: "/console/users",
 	access.CodeRoles: "/console/roles", access.CodeMenus: "/console/menus", access.CodeAudit: "/console/audit",
-}
-
-// version handles GET /erupt-api/version.
-func (a *API) version(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
-	_, _ = io.WriteString(w, a.o.Version) // a client that is gone needs no answer
-	return nil
-}
-
-// app handles GET /erupt-api/erupt-app: settings that a front end wants before a login.
-func (a *API) app(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, map[string]any{
-		"waterMark": false, "waterMarkDate": false, "waterMarkContent": nil,
-		"verifyCodeCount":    9999, // the lock stands in for the captcha; zero would ask for one at once
-		"pwdTransferEncrypt": a.o.TransferEncrypt, "loginPagePath": nil, "locales": []string{"en-US", "zh-CN"},
-		"properties": map[string]any{}, "resetPwd": true, "hash": crc32.ChecksumIEEE([]byte(a.o.Version)), "version": a.o.Version,
-	})
 }
 
 // userInfo handles GET /erupt-api/userinfo.
@@ -49,7 +30,7 @@ func (a *API) userInfo(w http.ResponseWriter, r *http.Request) error {
 		roles = []string{}
 	}
 	return writeJSON(w, map[string]any{
-		"avatar": nil, "nickname": in.Name, "indexMenuType": orNil(home.Type), "indexMenuValue": orNil(home.Value),
+		"avatar": orNil(u.Avatar), "nickname": in.Name, "indexMenuType": orNil(home.Type), "indexMenuValue": orNil(home.Value),
 		"resetPwd": u.PasswordSet.IsZero(), "org": orNil(in.Org), "post": orNil(in.Post), "roles": roles,
 	})
 }
@@ -81,6 +62,14 @@ func (a *API) menu(w http.ResponseWriter, r *http.Request) error {
 	in, err := a.session(r)
 	if err != nil {
 		return err
+	}
+	if r.URL.Query().Get("flush") == "true" { // since erupt 2.2
+		if err := a.o.Sessions.Renew(r.Context(), in.Token); err != nil {
+			return err
+		}
+		if in, err = a.session(r); err != nil {
+			return err
+		}
 	}
 	absent := map[int64]access.Menu{}
 	for _, m := range in.Menus {

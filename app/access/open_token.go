@@ -1,0 +1,100 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"eruptcloud/app/fault"
+)
+
+// OpenTokens gives programs a session of the user that their way in is linked to (erupt-wire 3.3). Each way in has one.
+type OpenTokens struct {
+	apps  *OpenAPIs
+	vault Vault
+	login *Login
+}
+
+// OpenToken is a program's session.
+type OpenToken struct {
+	Token   string
+	Expires time.Time
+}
+
+const (
+	openTokenStart  = "ER"
+	openTokenLength = 24
+)
+
+// Create opens a session and ends the one before it, on whatever replica that was made. a needs address and agent. Its errors
+// are those of (*OpenAPIs).Verify; fault.Unauthenticated if the user may not work, fault.TooMany after too many wrong secrets from
+// that address.
+func (o *OpenTokens) Create(ctx context.Context, appid, secret string, a Attempt) (OpenToken, error) {
+	a.Account = "open-api " + appid // no account has a space
+	limit := o.login.guard.limit()
+	if limit.Max > 0 {
+		if _, wait, err := o.login.store.CountTry(ctx, countedName(a.Account), a.Address, limit); err != nil {
+			return OpenToken{}, err
+		} else if wait > 0 {
+			return OpenToken{}, tooManyFailures(wait)
+		}
+	}
+	app, err := o.apps.Verify(ctx, appid, secret)
+	if err != nil {
+		return OpenToken{}, err
+	}
+	if err := o.login.guard.leave(ctx, a); err != nil {
+		return OpenToken{}, err
+	}
+	row, err := o.login.mfa.row(ctx, app.Account)
+	if err != nil {
+		return OpenToken{}, err
+	}
+	if err := o.login.admitted(row, a.Address); err != nil {
+		return OpenToken{}, err
+	}
+	minutes := app.Minutes
+	if minutes <= 0 {
+		minutes = usualMinutes
+	}
+	life := time.Duration(min(minutes, mostMinutes)) * time.Minute
+	keep := max(life-time.Minute, time.Minute) // erupt's own are over a minute before they say
+	s, err := o.login.open(ctx, row, openTokenStart+newSecret()[:openTokenLength], keep, a)
+	if err != nil {
+		return OpenToken{}, err
+	}
+	if err := o.follow(ctx, app, s.Token, keep); err != nil {
+		return OpenToken{}, err
+	}
+	return OpenToken{Token: s.Token, Expires: s.Created.Add(life)}, nil
+}
+
+// follow ends the session before. The table names it unless two were made at once: of these the vault gives each its
+// predecessor, so that one remains.
+func (o *OpenTokens) follow(ctx context.Context, app OpenAPI, token string, life time.Duration) error {
+	before, err := o.vault.Swap(ctx, fmt.Sprintf("open-api:%d", app.ID), token, life)
+	if err != nil {
+		return err
+	}
+	if err := o.apps.Began(ctx, app.AppID, token); err != nil {
+		return err
+	}
+	if before == "" || before == token {
+		return nil
+	}
+	return o.login.sessions.Logout(ctx, before)
+}
+
+// AppOf returns the way in whose live token this is. fault.NotFound if there is none.
+func (o *OpenTokens) AppOf(ctx context.Context, token string) (OpenAPI, error) {
+	app, err := o.apps.ByToken(ctx, token)
+	if err != nil {
+		return OpenAPI{}, err
+	}
+	if _, _, err := o.login.store.Check(ctx, token); fault.Is(err, fault.Unauthenticated) {
+		return OpenAPI{}, fault.New(fault.NotFound, "no open API has this token")
+	} else if err != nil {
+		return OpenAPI{}, err
+	}
+	return app, nil
+}
