@@ -176,7 +176,12 @@ func (s *Server) bootstrap(ctx context.Context, addr net.Addr) error {
 	if password == "" && s.throwaway {
 		password = access.NewPassword()
 	}
-	generated, created, err := s.domain.Access.Login.Bootstrap(ctx, password)
+	var generated string
+	var created bool
+	var err error
+	if !s.domain.DB.Shape.Adopted { // erupt's own administrators are there; 'admin create' makes another one
+		generated, created, err = s.domain.Access.Login.Bootstrap(ctx, password)
+	}
 	if fault.Is(err, fault.Invalid) {
 		return fmt.Errorf("%w: EC_ADMIN_PASSWORD: %w", ErrSettings, err)
 	}

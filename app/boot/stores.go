@@ -87,7 +87,7 @@ func (s *Server) settle(ctx context.Context) error {
 	if err := s.registry.WaitReady(ctx); err != nil {
 		return fmt.Errorf("the registry has no first snapshot: %w", err)
 	}
-	if s.c.MigrateAtStart() {
+	if s.c.MigrateAtStart() && !s.domain.DB.Shape.Adopted { // erupt has menus of its own there: init-menus adds ours
 		if _, err := s.domain.Access.Menus.Seed(ctx); err != nil {
 			return databaseError(fmt.Errorf("menus: %w", err))
 		}
