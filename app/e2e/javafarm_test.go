@@ -96,7 +96,7 @@ func plantFarm(t *testing.T) *farm {
 	f.production = startProductionAt(l, []string{
 		"EC_CLOUD_SERVER_NODE_SURVIVE_CHECK_TIME=5m", "EC_CLOUD_SERVER_NODE_REQUEST_TIMEOUT=" + farmTimeout.String(), "EC_SERVER_DRAIN_TIMEOUT=20s",
 	}, f.listen[:])
-	f.db = strings.Replace(sharedH2, "%s", filepath.Join(l.TempDir(), "db"), 1)
+	f.db = javaDatabase(l)
 	f.token = f.one.node(javaName)
 	f.tap = newTap(l, f.listen[0])
 	return f
@@ -130,6 +130,9 @@ func (f *farm) startInstances() {
 			name: javaName, token: f.token, servers: "http://" + f.tap.addr + "/", listen: port, address: "http://" + port + "/", db: f.db,
 			env: []string{"JAVA_OPTS=-Xmx700m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
 		})
+		if f.javaTwo == nil {
+			f.javaOne.ready() // it makes the tables and the rows
+		}
 	}
 	if f.javaTwo == nil || f.javaTwo.ended() {
 		f.javaTwo = launchJava(f.lasting, javaSettings{
@@ -208,6 +211,22 @@ func launchJava(t testing.TB, o javaSettings) *javaNode {
 	}
 	n.process = start(t, env, filepath.Join(dir, "run.sh"), port, o.name, o.token, o.servers, o.address)
 	return n
+}
+
+// javaDatabase starts a database server for instances that are killed, and returns the URL of a database.
+func javaDatabase(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.Abs("interop/erupt-node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(freeAddr(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, []string{"BUILD_DIR=" + javaBuildDir(t, dir), "WORK_DIR=" + t.TempDir(), "DATABASE_ONLY=1"}, filepath.Join(dir, "run.sh"), port, "-", "-", "-")
+	p.await("TCP server running", 10*time.Minute)
+	return "jdbc:h2:tcp://127.0.0.1:" + port + "/./db;MODE=MySQL"
 }
 
 // ready waits until it answers; the first start builds the program.
