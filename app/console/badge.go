@@ -132,5 +132,6 @@ func (p *pages) badgePage(c *gin.Context) error {
 		m.Preview = views.BadgePath(n.Name) + query + "&lang=" + views.FrameOf(c.Request.Context()).Lang
 	}
 	c.Set(unpacked, true)
-	return p.record(c, "badge.show", n.Name, web.Render(c, views.BadgePage(m)))
+	twin := map[string]string{"node": m.Node, "badge": m.Badge, "status": m.Status}
+	return p.record(c, "badge.show", n.Name, web.Twin(c, twin, views.BadgePage(m)))
 }

@@ -97,7 +97,8 @@ func (p *pages) showEditor(c *gin.Context, o configOwner, m views.ConfigEditor) 
 	if !o.Edit {
 		m.Text = shownTo(m.Text, false)
 	}
-	return web.Render(c, views.ConfigEditorPage(m), views.ConfigEditFragment, views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
+	return web.Twin(c, configDocumentOf(m), views.ConfigEditorPage(m), views.ConfigEditFragment, views.NodeHeadFragment, views.SideFragment,
+		views.NavNodesFragment)
 }
 
 // reviewConfig handles POST …/config/review: what publishing would change. Nothing is stored yet.
@@ -223,7 +224,7 @@ func (p *pages) compareConfig(c *gin.Context, o configOwner) error {
 	a, _ := parseTree(old.Config)
 	b, _ := parseTree(new.Config)
 	m.Changed = changedKeys(a, b)
-	return web.Render(c, views.ConfigComparePage(m))
+	return web.Twin(c, compareDocumentOf(m, shownTo(old.Config, o.Edit), shownTo(new.Config, o.Edit)), views.ConfigComparePage(m))
 }
 
 func revision(ctx context.Context, o configOwner, number string) (fleet.Revision, error) {

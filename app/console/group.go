@@ -16,6 +16,7 @@ import (
 func (p *pages) mountGroups(root *gin.RouterGroup) {
 	const add, edit, del = access.CodeGroups + "@ADD", access.CodeGroups + "@EDIT", access.CodeGroups + "@DELETE"
 	p.route(root, http.MethodGet, "/groups", p.listGroups, access.CodeGroups)
+	p.route(root, http.MethodGet, "/groups.csv", p.exportGroups, access.CodeGroups)
 	p.route(root, http.MethodGet, "/groups/new", p.newGroup, add)
 	p.form(root, http.MethodPost, "/groups", p.createGroup, add)
 	p.route(root, http.MethodGet, "/groups/:group", p.editGroup, access.CodeGroups)
@@ -36,7 +37,7 @@ func (p *pages) listGroups(c *gin.Context) error {
 		row.Nodes, row.Below = tree.count(states, g.Code)
 		m.Rows = append(m.Rows, row)
 	}
-	return web.Render(c, views.GroupTreePage(m))
+	return web.Twin(c, groupTwin(states, tree), views.GroupTreePage(m))
 }
 
 // count returns the nodes in a group, and with those of the groups below it.
@@ -95,6 +96,13 @@ func (p *pages) editGroup(c *gin.Context) error {
 	g, err := p.groupFor(c, access.CodeGroups)
 	if err != nil {
 		return err
+	}
+	if web.PrefersJSON(c.Request) {
+		states, tree, err := p.fleet(c, access.CodeGroups)
+		if err != nil {
+			return err
+		}
+		return web.Twin(c, groupItemOf(g, states, tree), nil)
 	}
 	return p.groupForm(c, views.GroupForm{Code: g.Code, Name: g.Name, Remark: g.Remark, Parent: unknownParent}, nil)
 }

@@ -17,6 +17,7 @@ import (
 func (p *pages) mountMenus(root *gin.RouterGroup) {
 	const menus = access.CodeMenus
 	p.route(root, http.MethodGet, "/menus", p.listMenus, menus)
+	p.route(root, http.MethodGet, "/menus.csv", p.exportMenus, menus)
 	p.form(root, http.MethodPost, "/menus", p.createMenu, menus+"@ADD")
 	p.route(root, http.MethodGet, "/menus/:menu", p.oneOrNew("menu", p.newMenu, p.editMenu, menus), menus, menus+"@ADD")
 	p.form(root, http.MethodPut, "/menus/:menu", p.saveMenu, menus+"@EDIT")

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"eruptcloud/app/access"
+	"eruptcloud/app/fleet"
 	"eruptcloud/app/web"
 	"eruptcloud/views"
 )
@@ -98,6 +99,23 @@ func (p *pages) exportNodes(c *gin.Context) error {
 			}
 		}
 	})
+}
+
+// settingsJSON are a node's settings for scripts.
+type settingsJSON struct {
+	Name       string   `json:"name"`
+	Display    string   `json:"display"`
+	Group      string   `json:"group"`
+	Duty       []string `json:"duty"`
+	Remark     string   `json:"remark"`
+	Enabled    bool     `json:"enabled"`
+	Core       bool     `json:"core"`
+	RawSession bool     `json:"rawSession"`
+	UpdatedBy  string   `json:"updatedBy,omitempty"`
+}
+
+func settingsTwin(n fleet.Node) settingsJSON {
+	return settingsJSON{n.Name, n.Display, n.Group, append([]string{}, n.Duty...), n.Remark, n.Enabled, n.Core, n.RawSession, n.UpdatedBy}
 }
 
 func versionsText(v []views.VersionCount) string {

@@ -102,6 +102,9 @@ func (p *pages) nodeSettings(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if web.PrefersJSON(c.Request) {
+		return web.Twin(c, settingsTwin(n.state.node), nil)
+	}
 	return p.settingsForm(c, n, settingsOf(n.state.node), nil)
 }
 

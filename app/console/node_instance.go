@@ -2,6 +2,7 @@ package console
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -114,6 +115,32 @@ func (p *pages) showInstance(c *gin.Context) error {
 		m.Moved, m.MovedAt = i.Moved.From, i.Moved.At
 	}
 	return web.Twin(c, instanceTwin(m.Row), views.InstanceShowPage(m), views.InstanceFragment, views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
+}
+
+// exportInstances handles GET /console/nodes/:node/instances.csv: all instances of a node, the worst first (U81, S94).
+func (p *pages) exportInstances(c *gin.Context) error {
+	n, err := p.nodePage(c, views.TabInstances)
+	if err != nil {
+		return err
+	}
+	ctx, conflicts := c.Request.Context(), p.conflicts(n.state.node.Name)
+	header := titles(ctx, "instances.instance", "nodes.state", "instances.address", "nodes.version", "nodes.heartbeat", "instances.registered", "instances.peer",
+		"instances.held_by", "instances.why")
+	return web.CSV(c, "instances-"+n.state.node.Name, header, func(yield func([]any, error) bool) {
+		for _, i := range worstFirst(n.state.instances) {
+			r := p.instanceRow(n, i, conflicts[i.Key])
+			who, why := "", ""
+			switch {
+			case len(r.Holds) > 0:
+				who, why = r.Holds[0].Account, r.Holds[0].Reason
+			case r.Drain != nil:
+				who, why = r.Drain.Account, r.Drain.Reason
+			}
+			if !yield([]any{r.ID, views.T(ctx, r.State.Key()), strings.Join(r.Locations, " "), r.Version, r.Beat, r.Registered, r.Peer, who, why}, nil) {
+				return
+			}
+		}
+	})
 }
 
 // switcher lists the instances of a node to switch to.

@@ -25,6 +25,7 @@ func (p *pages) mountNodes(root *gin.RouterGroup) {
 	p.form(root, http.MethodPost, "/nodes", p.createNode, add)
 	p.route(root, http.MethodGet, "/nodes/:node", p.nodeOverview, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/instances", p.nodeInstances, access.CodeNodes)
+	p.route(root, http.MethodGet, "/nodes/:node/instances.csv", p.exportInstances, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/instance", p.showInstance, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/events", p.nodeEvents, access.CodeNodes)
 	p.route(root, http.MethodGet, "/nodes/:node/events/new", p.newEvents, access.CodeNodes)

@@ -83,7 +83,7 @@ func (p *pages) nodePages(c *gin.Context) error {
 		}
 	}
 	m.Check = p.Pages != nil && !m.Checked
-	return web.Render(c, views.NodePagesPage(m), views.NodePagesFragment, views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
+	return web.Twin(c, pagesTwin(c, m), views.NodePagesPage(m), views.NodePagesFragment, views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
 }
 
 // nodeFor reads the node of the address. fault.NotFound if there is none, fault.Forbidden unless the viewer holds code for it.
@@ -150,8 +150,7 @@ func neighbours(states []*nodeState, tree *groupTree, node fleet.Node, tab strin
 func (p *pages) instances(c *gin.Context, n nodePage) views.NodeInstances {
 	m := views.NodeInstances{NodeHead: n.head, Absent: absentHolds(n), Drains: p.drainViews(n.state)}
 	conflicts := p.conflicts(n.state.node.Name)
-	all := slices.Clone(n.state.instances)
-	slices.SortStableFunc(all, func(a, b instanceState) int { return a.kind.Rank() - b.kind.Rank() })
+	all := worstFirst(n.state.instances)
 	page, _ := strconv.Atoi(c.Query("page")) // not a number: the first page
 	m.Pager = views.Paged(page, instancesPerPage, len(all), func(page, _ int) string {
 		return views.NodePath(n.state.node.Name, n.head.Tab) + "?" + url.Values{"page": {strconv.Itoa(page)}}.Encode()
@@ -161,6 +160,13 @@ func (p *pages) instances(c *gin.Context, n nodePage) views.NodeInstances {
 		m.Instances = append(m.Instances, p.instanceRow(n, i, conflicts[i.Key]))
 	}
 	return m
+}
+
+// worstFirst orders the instances of a node: those that are as well stay as they came.
+func worstFirst(instances []instanceState) []instanceState {
+	all := slices.Clone(instances)
+	slices.SortStableFunc(all, func(a, b instanceState) int { return a.kind.Rank() - b.kind.Rank() })
+	return all
 }
 
 // conflicts are the instances of a node that report one address, or one id, together with another.

@@ -50,7 +50,7 @@ func (v *nodeViews) menu(c *gin.Context) error {
 		return err
 	}
 	m.Said = said(c)
-	return web.Render(c, views.PageMenu(m), views.PageMenuFragment)
+	return web.Twin(c, pageMenuDocumentOf(c, m), views.PageMenu(m), views.PageMenuFragment)
 }
 
 // matching keeps what the words of query are found in: the pages of a node, or all of a node that is named itself.

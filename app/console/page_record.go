@@ -125,7 +125,7 @@ func (v *nodeViews) renderRecord(c *gin.Context, d *draft, status int) error {
 	if isFragment(c) && c.Request.Method == http.MethodGet {
 		return web.Render(c, views.PageRecordDrawer(m))
 	}
-	return web.Render(c, views.PageRecord(m), views.PageRecordFragment)
+	return web.Twin(c, recordDocumentOf(c, m), views.PageRecord(m), views.PageRecordFragment)
 }
 
 // recordModel is the form of a draft.

@@ -28,7 +28,7 @@ func (v *nodeViews) table(c *gin.Context) error {
 
 func (v *nodeViews) renderTable(c *gin.Context, o *opened, m views.PageTableModel) error {
 	c.Status(o.status(c))
-	return web.Render(c, views.PageTable(m), views.PageTableFragment)
+	return web.Twin(c, pageDocumentOf(c, m), views.PageTable(m), views.PageTableFragment)
 }
 
 // tableModel fills the page from the address alone, so that a link shows a colleague the same (U80).

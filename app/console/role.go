@@ -17,6 +17,7 @@ import (
 func (p *pages) mountRoles(root *gin.RouterGroup) {
 	const roles = access.CodeRoles
 	p.route(root, http.MethodGet, "/roles", p.listRoles, roles)
+	p.route(root, http.MethodGet, "/roles.csv", p.exportRoles, roles)
 	p.form(root, http.MethodPost, "/roles", p.createRole, roles+"@ADD")
 	p.route(root, http.MethodGet, "/roles/:role", p.oneOrNew("role", p.newRole, p.editRole, roles), roles, roles+"@ADD")
 	p.form(root, http.MethodPut, "/roles/:role", p.saveRole, roles+"@EDIT")
@@ -25,16 +26,7 @@ func (p *pages) mountRoles(root *gin.RouterGroup) {
 
 // listRoles handles GET /console/roles.
 func (p *pages) listRoles(c *gin.Context) error {
-	ctx := c.Request.Context()
-	roles, err := p.Roles.List(ctx)
-	if err != nil {
-		return err
-	}
-	groups, err := p.Groups.List(ctx)
-	if err != nil {
-		return err
-	}
-	users, err := p.Users.CountByRole(ctx)
+	roles, groups, users, err := p.allRoles(c.Request.Context())
 	if err != nil {
 		return err
 	}
@@ -53,6 +45,39 @@ func (p *pages) listRoles(c *gin.Context) error {
 	total := len(twin.Items)
 	twin.Total = &total
 	return web.Twin(c, twin, views.RoleListPage(m))
+}
+
+// allRoles reads the roles, the groups that they may end at, and how many users each has.
+func (p *pages) allRoles(ctx context.Context) (roles []access.Role, groups []fleet.Group, users map[string]int, err error) {
+	if roles, err = p.Roles.List(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	if groups, err = p.Groups.List(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	users, err = p.Users.CountByRole(ctx)
+	return roles, groups, users, err
+}
+
+// exportRoles handles GET /console/roles.csv: the roles that the search finds (U81, S94).
+func (p *pages) exportRoles(c *gin.Context) error {
+	ctx, query := c.Request.Context(), strings.TrimSpace(c.Query("q"))
+	roles, groups, users, err := p.allRoles(ctx)
+	if err != nil {
+		return err
+	}
+	header := titles(ctx, "groups.code", "roles.role", "roles.sort", "nodes.enabled", "roles.read_only", "roles.in_groups", "roles.menus", "roles.users")
+	return web.CSV(c, "roles", header, func(yield func([]any, error) bool) {
+		for _, r := range roles {
+			if !containsFold(query, r.Code, r.Name) {
+				continue
+			}
+			i := roleItemOf(r, groups, users[r.Code])
+			if !yield([]any{i.Code, i.Name, i.Sort, i.Enabled, i.ReadOnly, strings.Join(i.Groups, " "), strings.Join(i.Menus, " "), i.Users}, nil) {
+				return
+			}
+		}
+	})
 }
 
 // containsFold reports whether one of texts contains q in any case; an empty q is in all.

@@ -36,6 +36,7 @@ POST   /console/nodes                               nodes@ADD         into
 POST   /console/nodes/bulk                          nodes@EDIT|manage select
 GET    /console/nodes/:node                         nodes             node
 GET    /console/nodes/:node/instances               nodes             node
+GET    /console/nodes/:node/instances.csv           nodes             node
 GET    /console/nodes/:node/pages                   nodes             node
 GET    /console/nodes/:node/settings                nodes             node
 POST   /console/nodes/:node/settings                nodes@EDIT        node
@@ -70,6 +71,7 @@ GET    /console/nodes/:node/config/compare          nodes             node
 POST   /console/nodes/:node/config/review           nodes@EDIT        node
 POST   /console/nodes/:node/config/edit             nodes@EDIT        node
 GET    /console/groups                              groups            list
+GET    /console/groups.csv                          groups            list
 GET    /console/groups/new                          groups@ADD        form
 POST   /console/groups                              groups@ADD        into
 GET    /console/groups/:group                       groups            group
@@ -94,6 +96,7 @@ POST   /console/users/:account/lock                 users@EDIT        -
 POST   /console/users/:account/password             users@EDIT        -
 POST   /console/users/:account/delete               users@DELETE      -
 GET    /console/roles                               roles             -
+GET    /console/roles.csv                           roles             -
 GET    /console/roles/new                           roles@ADD         -
 POST   /console/roles                               roles@ADD         -
 GET    /console/roles/:role                         roles|roles@ADD   -
@@ -101,6 +104,7 @@ POST   /console/roles/:role                         roles@EDIT        -
 PUT    /console/roles/:role                         roles@EDIT        -
 POST   /console/roles/:role/delete                  roles@DELETE      -
 GET    /console/menus                               menus             -
+GET    /console/menus.csv                           menus             -
 GET    /console/menus/new                           menus@ADD         -
 POST   /console/menus                               menus@ADD         -
 GET    /console/menus/:menu                         menus|menus@ADD   -
