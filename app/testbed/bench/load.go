@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,24 +22,59 @@ type client struct {
 	http  http.Client
 	url   string
 	token string
+	body  string
+	turns []string // bodies that take turns in place of body
+	next  atomic.Int64
 }
 
 func newClient(base, token string, size int) *client {
 	return &client{
 		http: http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: connections}},
-		url:  fmt.Sprintf("%s%s?%d", base, tablePath, size), token: token,
+		url:  fmt.Sprintf("%s%s?%d", base, tablePath, size), token: token, body: `{"pageIndex":1,"pageSize":10,"condition":[]}`,
 	}
 }
 
+func (c *client) request(ctx context.Context) (*http.Request, error) {
+	body := c.body
+	if len(c.turns) > 0 {
+		body = c.turns[int(c.next.Add(1))%len(c.turns)]
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	h := req.Header
+	if c.token != "" {
+		h["token"], h["erupt"], h["lang"] = []string{c.token}, []string{nodeName + ".Customer"}, []string{"en-US"}
+	}
+	h["Content-Type"], h["Accept"] = []string{"application/json"}, []string{"application/json, text/plain, */*"}
+	h["User-Agent"], h["Accept-Language"] = []string{"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"}, []string{"en-US,en;q=0.9"}
+	return req, nil
+}
+
+// once asks once and returns the answer.
+func (c *client) once(ctx context.Context) ([]byte, error) {
+	req, err := c.request(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }() // read to its end
+	raw, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s = %s: %s", c.url, res.Status, raw)
+	}
+	return raw, err
+}
+
 func (c *client) ask(ctx context.Context, buf []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, strings.NewReader(`{"pageIndex":1,"pageSize":10,"condition":[]}`))
+	req, err := c.request(ctx)
 	if err != nil {
 		return err
 	}
-	h := req.Header
-	h["token"], h["erupt"], h["lang"] = []string{c.token}, []string{nodeName + ".Customer"}, []string{"en-US"}
-	h["Content-Type"], h["Accept"] = []string{"application/json"}, []string{"application/json, text/plain, */*"}
-	h["User-Agent"], h["Accept-Language"] = []string{"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"}, []string{"en-US,en;q=0.9"}
 	res, err := c.http.Do(req)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 // Command bench measures the built server against what it is made of, all in one run: the proxy against a bare
 // httputil.ReverseProxy, leases against a bare write to their store. It prints one table; a row is over when its ratio is
-// above its limit, and then the exit code is 1. Run it with the task bench.
+// above its limit, and then the exit code is 1. Run it with the task bench. With -java it is measured beside a real
+// erupt-cloud-server instead (task bench:java).
 package main
 
 import (
@@ -47,6 +48,8 @@ type settings struct {
 	streams int
 	only    string
 	profile string // folder for profiles of the server under load; empty: none
+	java    bool
+	warm    time.Duration // of load on the JVM before anything is measured
 }
 
 func run(ctx context.Context) error {
@@ -57,6 +60,8 @@ func run(ctx context.Context) error {
 	flag.IntVar(&s.streams, "streams", 1000, "open idle streams")
 	flag.StringVar(&s.only, "only", "", "one part: proxy, streams, leases, start, idle")
 	flag.StringVar(&s.profile, "profile", "", "`folder` for CPU and heap profiles of the server")
+	flag.BoolVar(&s.java, "java", false, "measure beside a real erupt-cloud-server 1.12.23 (JDK 17, Maven)")
+	flag.DurationVar(&s.warm, "warm", 20*time.Second, "with -java: load of each kind before the first measurement, so that the JVM has compiled")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "ec-bench-")
 	if err != nil {
@@ -69,6 +74,9 @@ func run(ctx context.Context) error {
 		}
 	}
 	t := &table{}
+	if s.java {
+		return besideJava(ctx, t, &s, dir)
+	}
 	if s.wants("leases") {
 		if err := measureLeases(ctx, t, dir); err != nil {
 			return err

@@ -57,8 +57,10 @@ func (p *process) listening() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("it ended without listening: %w", err)
 		}
-		if at, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on "); ok {
-			return at, nil
+		for _, before := range []string{"listening on ", "READY "} { // ours; the original's
+			if at, ok := strings.CutPrefix(strings.TrimSpace(line), before); ok {
+				return at, nil
+			}
 		}
 	}
 }
@@ -80,10 +82,14 @@ func (p *process) cpu() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(raw), ") ") // the name before may hold anything
+	return parseCPU(string(raw))
+}
+
+func parseCPU(stat string) (time.Duration, error) {
+	rest := stat[strings.LastIndex(stat, ")")+1:] // the name before may hold anything
 	fields := strings.Fields(rest)
 	if len(fields) < 13 {
-		return 0, fmt.Errorf("stat of process %d cannot be read", p.cmd.Process.Pid)
+		return 0, fmt.Errorf("%q is no line of /proc/PID/stat", stat)
 	}
 	user, err := strconv.Atoi(fields[11])
 	if err != nil {
@@ -91,6 +97,25 @@ func (p *process) cpu() (time.Duration, error) {
 	}
 	system, err := strconv.Atoi(fields[12])
 	return time.Duration(user+system) * time.Second / ticks, err
+}
+
+// resident returns the memory that the child has in RAM, in bytes.
+func (p *process) resident() (float64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	return parseResident(string(raw))
+}
+
+func parseResident(status string) (float64, error) {
+	for line := range strings.Lines(status) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
+			return kb * 1024, err
+		}
+	}
+	return 0, fmt.Errorf("no VmRSS in %q", status)
 }
 
 var sample = regexp.MustCompile(`(?m)^(go_memstats_heap_alloc_bytes|go_memstats_stack_inuse_bytes) ([0-9.e+]+)$`)

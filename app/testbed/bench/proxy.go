@@ -14,7 +14,7 @@ type side struct {
 	cpu      time.Duration // in all rounds
 	requests int
 	rate     []float64 // requests a second, by round
-	p99      []float64 // µs, by round
+	p50, p99 []float64 // µs, by round
 }
 
 // perRequest returns µs.

@@ -162,6 +162,14 @@ func (r *rig) call(ctx context.Context, token, path string, body, out any) error
 }
 
 func post(ctx context.Context, url, token string, body, out any) error {
+	header := map[string]string{}
+	if token != "" {
+		header["token"] = token
+	}
+	return postWith(ctx, url, header, body, out)
+}
+
+func postWith(ctx context.Context, url string, header map[string]string, body, out any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -171,8 +179,8 @@ func post(ctx context.Context, url, token string, body, out any) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		req.Header.Set("token", token)
+	for k, v := range header {
+		req.Header.Set(k, v)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

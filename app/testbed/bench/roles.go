@@ -12,6 +12,7 @@ import (
 	_ "net/http/pprof" // the bare proxy is looked at like the server
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,12 +27,12 @@ const nodeName = "shop"
 // say one thing and then nothing.
 func runNode(ctx context.Context) error {
 	answers := map[int][]byte{}
-	for _, n := range sizes {
+	for _, n := range slices.Concat(sizes, []int{answerSize}) {
 		answers[n] = append(append([]byte(`{"list":["`), bytes.Repeat([]byte("x"), n-13)...), `"]}`...)
 	}
 	return serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/node-health") {
-			_, _ = io.WriteString(w, nodeName)
+			_, _ = io.WriteString(w, healthName(r.URL.Path))
 			return
 		}
 		_, _ = io.Copy(io.Discard, r.Body) // the proxies are what is measured
@@ -50,6 +51,14 @@ func runNode(ctx context.Context) error {
 		w.Header().Set("Content-Length", strconv.Itoa(len(answers[n])))
 		_, _ = w.Write(answers[n])
 	}), nil)
+}
+
+// healthName is the name in /NAME/INSTANCE/node-health, else the one of all locations.
+func healthName(path string) string {
+	if parts := strings.Split(path, "/"); len(parts) == 4 {
+		return parts[1]
+	}
+	return nodeName
 }
 
 // runBare is a ReverseProxy with a transport like the server's, and nothing else.
