@@ -128,7 +128,9 @@ func (f *farm) exports(t *testing.T) {
 	}
 	cancel()
 	left.Body.Close()
-	eventually(t, patience, func() bool { return strings.Contains(f.one.output(), "path=/erupt-api/excel/export/warehouse.Archive status=200") && f.idle() }, func() string {
+	eventually(t, patience, func() bool {
+		return strings.Contains(f.one.output(), "path=/erupt-api/excel/export/warehouse.Archive status=200") && f.idle()
+	}, func() string {
 		return "the export that nobody reads is still open"
 	})
 	if mib := memory.end(); mib >= allowedGrowth {
