@@ -42,14 +42,14 @@ Exit codes: 0 done, 2 wrong arguments, 3 the database is not usable, or not one 
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the statements that would be run, and run none")
 	c.Flags().BoolVar(&f.leave, "leave", false, "drop this program's tables from an adopted database; needs --yes")
 	c.Flags().BoolVar(&f.yes, "yes", false, "with --leave: do it")
-	c.MarkFlagsMutuallyExclusive("leave", "adopt")
-	c.MarkFlagsMutuallyExclusive("leave", "dry-run")
 	return c
 }
 
 func migrate(cmd *cobra.Command, c *config.Config, f migrateFlags) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	switch {
+	case f.leave && (f.adopt || f.dryRun):
+		return usageError{errors.New("--leave goes with neither --adopt nor --dry-run")}
 	case f.leave && !f.yes:
 		return usageError{errors.New("--leave drops config history, holds, drains and limits of roles for good; say so with --yes")}
 	case f.leave:
