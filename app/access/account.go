@@ -101,6 +101,17 @@ func actorID(ctx context.Context, tx *ent.Tx, by Actor) (*int64, error) {
 	return &id, nil
 }
 
+// actorName is what erupt's columns of names keep of who makes a change.
+func actorName(ctx context.Context, tx *ent.Tx, by Actor) (string, error) {
+	row, err := tx.User.Query().Where(user.Account(by.Account)).Select(user.FieldAccount, user.FieldName).First(ctx)
+	if ent.IsNotFound(err) {
+		return by.Account, nil
+	} else if err != nil {
+		return "", err
+	}
+	return displayName(row), nil
+}
+
 // forget deletes the rows of erupt's tables that only belong to a user, as erupt does before it deletes him: their foreign
 // keys would hold him.
 func (u *Users) forget(ctx context.Context, tx *ent.Tx, id int64) error {

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -327,11 +328,21 @@ func TestAdoptedRolesAndMenus(t *testing.T) {
 		if _, err := w.Roles.Create(t.Context(), access.NewRole{Code: "stock", Enabled: true, Menus: []string{menu.Code}, ReadOnly: true, By: access.System}); err != nil {
 			t.Fatal(err)
 		}
-		off := false
+		off, by := false, access.Actor{Account: "erupt", Admin: true}
 		for _, code := range []string{"stock", "sales", "old"} {
-			if _, err := w.Roles.Update(t.Context(), code, access.RolePatch{Enabled: &off, By: access.System}); err != nil {
+			if _, err := w.Roles.Update(t.Context(), code, access.RolePatch{Enabled: &off, By: by}); err != nil {
 				t.Errorf("disable %s: %v", code, err)
 			}
+			if got := values(t, w.db, "SELECT HEX(status), update_user_id FROM e_upms_role WHERE code = ?", code); got != "0 1" {
+				t.Errorf("status and update_user_id of %s are %s, want 0 1", code, got)
+			}
+		}
+		name := "Clients"
+		if _, err := w.Menus.Update(t.Context(), "aB3dE5gH", access.MenuPatch{Name: &name, By: access.Actor{Account: "lin", Admin: true}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := values(t, w.db, "SELECT name, update_by, value, sort FROM e_upms_menu WHERE code = 'aB3dE5gH'"); got != "Clients Lin Yu shop.Customer 100" {
+			t.Errorf("the menu became %s", got)
 		}
 		if err := w.Menus.Delete(t.Context(), menu.Code); err != nil {
 			t.Errorf("delete a menu that a role has: %v", err)
@@ -405,5 +416,80 @@ func TestAdoptedTimesAreThoseOfTheSession(t *testing.T) {
 	u, err := w.Users.ByAccount(t.Context(), "expired")
 	if want := time.Date(2025, 12, 31, 16, 0, 0, 0, time.UTC); err != nil || !u.ExpiresAt.Equal(want) {
 		t.Errorf("2026-01-01 00:00:00 of +08:00 is read as %v, %v; want %v", u.ExpiresAt.UTC(), err, want)
+	}
+}
+
+// TestAdoptedOrgsAndPosts: erupt-wire 6.6; sort and weight may be null.
+func TestAdoptedOrgsAndPosts(t *testing.T) {
+	eachAdopted(t, func(t *testing.T, version string, w *world) {
+		orgs, err := w.Orgs.All(t.Context())
+		if err != nil || len(orgs) != 2 {
+			t.Fatalf("orgs = %+v, %v", orgs, err)
+		}
+		name, org, post := "Renamed", "D-02", "QA"
+		if _, err := w.Orgs.Create(t.Context(), access.NewOrg{Code: org, Parent: "HQ"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Orgs.Update(t.Context(), "D-01", access.OrgPatch{Name: &name}); err != nil {
+			t.Error(err)
+		}
+		if _, err := w.Posts.Create(t.Context(), access.NewPost{Code: post}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Posts.Update(t.Context(), "OPS", access.PostPatch{Name: &name}); err != nil {
+			t.Error(err)
+		}
+		if got := values(t, w.db, "SELECT name, sort FROM e_upms_org WHERE code = 'D-01' UNION ALL SELECT name, weight FROM e_upms_post WHERE code = 'OPS'"); got != "Renamed - Renamed -" {
+			t.Errorf("the rows became %s, want only their names changed", got)
+		}
+		if _, err := w.Users.Update(t.Context(), "lin", access.UserPatch{Org: &org, Post: &post, By: access.System}); err != nil {
+			t.Errorf("seat lin elsewhere: %v", err)
+		}
+		if err := w.Orgs.Delete(t.Context(), "D-01"); err != nil {
+			t.Error(err)
+		}
+		if err := w.Posts.Delete(t.Context(), "ENG"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestOldColumnTypes: erupt-wire 6: older Hibernates made tinyint(1), datetime without fractions and longtext.
+func TestOldColumnTypes(t *testing.T) {
+	dsn := testbed.EruptDatabase(t, "2.0")
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for from, to := range map[string]string{"bit(1)": "tinyint(1)", "datetime(6)": "datetime", "mediumtext": "longtext"} {
+		rows, err := db.Query("SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND column_type = ?", from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var statements []string
+		for rows.Next() {
+			var table, column string
+			if err := rows.Scan(&table, &column); err != nil {
+				t.Fatal(err)
+			}
+			statements = append(statements, "ALTER TABLE "+table+" MODIFY COLUMN `"+column+"` "+to)
+		}
+		rows.Close()
+		for _, s := range statements {
+			if _, err := db.Exec(s); err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+		}
+	}
+	w := newWorld(t, testbed.Adopt(t, dsn), func(o *access.Options) { o.CaptchaAfter = -1 })
+	for _, u := range testbed.EruptUsers("2.0") {
+		if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: u.Account, Password: u.Password, Address: "10.0.0.1"}); (err == nil) != u.Opens {
+			t.Errorf("%s (%s): Attempt = %v, want it to open: %v", u.Account, u.Why, err, u.Opens)
+		}
+	}
+	w.user(t, "nova")
+	if got := values(t, w.db, "SELECT status, is_admin, is_md5 FROM e_upms_user WHERE account = 'nova'"); got != "1 0 1" {
+		t.Errorf("flags of a new user are %s", got)
 	}
 }

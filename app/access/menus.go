@@ -137,6 +137,11 @@ func (m *Menus) Update(ctx context.Context, code string, p MenuPatch) (Menu, err
 		if err := place(ctx, tx, change, before.ID, p.Parent); err != nil {
 			return err
 		}
+		by, err := actorName(ctx, tx, p.By)
+		if err != nil {
+			return err
+		}
+		setText(by, change.SetUpdateBy)
 		setPatch(p.Name, change.SetName)
 		setPatch(p.Icon, change.SetIcon)
 		setPatch(p.Param, change.SetParam)

@@ -107,8 +107,12 @@ func (r *Roles) Create(ctx context.Context, n NewRole) (Role, error) {
 	}
 	taken := fault.New(fault.Conflict, "a role with the code %q exists already", n.Code).Field("code", "exists already")
 	err = r.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		by, err := actorID(ctx, tx, n.By)
+		if err != nil {
+			return err
+		}
 		row, err := tx.Role.Create().SetCode(n.Code).SetName(n.Name).SetSort(n.Sort).SetStatus(dbtype.Flag(n.Enabled)).
-			AddMenuIDs(menus...).Save(ctx)
+			SetNillableCreateUserID(by).SetNillableUpdateUserID(by).AddMenuIDs(menus...).Save(ctx)
 		if err != nil {
 			return database.Mapped(err, nil, taken)
 		}
@@ -157,7 +161,11 @@ func (r *Roles) Update(ctx context.Context, code string, p RolePatch) (Role, err
 		return Role{}, err
 	}
 	err = r.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		change := tx.Role.Update().Where(role.ID(before.ID)).RemoveMenuIDs(gone...)
+		by, err := actorID(ctx, tx, p.By)
+		if err != nil {
+			return err
+		}
+		change := tx.Role.Update().Where(role.ID(before.ID)).SetNillableUpdateUserID(by).RemoveMenuIDs(gone...)
 		setPatch(p.Name, change.SetName)
 		if p.Sort != nil {
 			change.SetSort(*p.Sort)
