@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"app/web":                 {"app/access", "app/fault", "views", "static"},
 	"app/nodeapi":             {"app/web", "app/fleet", "app/registry", "app/access", "app/probe", "app/history", "nodeagent/wire", "app/fault"},
 	"app/eruptapi":            {"app/web", "app/access", "nodeagent/wire", "app/fault"},
+	"app/uploads":             {"app/web", "app/access", "nodeagent/wire", "app/fault"},
 	"app/console":             {"app/web", "views", "static", "app/fleet", "app/registry", "app/access", "app/reach", "app/history", "app/dict", "app/buildmodel", "proxy", "nodeagent/wire", "app/fault", "app/loop"},
 	"app/restapi":             {"app/web", "app/fleet", "app/registry", "app/access", "app/reach", "app/history", "app/dict", "app/fault", "proxy"},
 	"app/sim":                 {"nodeagent", "nodeagent/wire"},

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/uploads"
+	"eruptcloud/app/web"
 	"eruptcloud/proxy"
 )
 
@@ -151,4 +153,30 @@ func liveToken(ctx context.Context, own, other string, sessions liveSessions) st
 		return other
 	}
 	return own
+}
+
+// ownFiles puts the files that the server keeps itself before what else is its own below the proxy's paths.
+func (s *Server) ownFiles(next http.Handler) http.Handler {
+	store := uploads.New(uploads.Options{
+		Folder: s.c.UploadsDir(), MaxFile: s.c.Uploads.MaxFile, MaxTotal: s.c.Uploads.MaxTotal, Sessions: s.domain.Access.Sessions,
+		Token: s.tokenOfFile, Query: s.c.Proxy.QueryTokens, Audit: s.domain.Access.Audit, Fail: s.shell.Fail, Logger: s.log,
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := next
+		if uploads.Owns(r.URL.Path) {
+			to = store
+		}
+		to.ServeHTTP(w, r)
+	})
+}
+
+// tokenOfFile is the session token by which a file of the server is asked for: as for a node's files.
+func (s *Server) tokenOfFile(r *http.Request) string {
+	if t := web.HeaderToken(r); t != "" {
+		return t
+	}
+	if t := r.URL.Query().Get("_token"); t != "" && s.c.Proxy.QueryTokens {
+		return t
+	}
+	return s.fileToken(r)
 }

@@ -11,6 +11,7 @@ import (
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
+	"eruptcloud/app/uploads"
 	"eruptcloud/app/web"
 	"eruptcloud/proxy"
 )
@@ -200,5 +201,11 @@ func TestWhichCookieAsksForAFile(t *testing.T) {
 		if got := liveToken(t.Context(), tt.own, tt.other, sessionsOf{"a": true, "b": true}); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+}
+
+func TestOwnFilesHaveOneName(t *testing.T) { // the proxy leaves to the server what the store gives out
+	if uploads.Dir != proxy.OwnFiles {
+		t.Errorf("the store calls its files %q, the proxy %q", uploads.Dir, proxy.OwnFiles)
 	}
 }
