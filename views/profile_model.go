@@ -1,5 +1,7 @@
 package views
 
+import "strconv"
+
 // LoginForm is the sign-in page.
 type LoginForm struct {
 	Fields
@@ -9,7 +11,44 @@ type LoginForm struct {
 	Changed bool   // a new password was chosen: it is asked for now
 	Fresh   bool   // nobody has ever logged in here
 	Server  string // name of this installation, as its address says
-	Reason  string // why a login failed: "wrong", "busy", "refused"
+	Reason  string // why a login failed: "wrong", "code", "busy", "refused"
+	Captcha bool   // it takes the characters of a picture
+	Mark    string // number of that picture
+}
+
+// LoginCode is the second step of a login.
+type LoginCode struct {
+	Ticket, Account, Next string
+	Message               string // why the code was refused
+}
+
+// MFAPath is where somebody binds a second factor to his account.
+const MFAPath = "/console/me/mfa"
+
+// MFAPage is the second factor of one's own account.
+type MFAPage struct {
+	Fields
+	Account   string
+	On, Bound bool // it can be bound here; it is
+	Left      int  // recovery codes
+	Secret    string
+	QRSize    int    // squares to a side
+	QRPath    string // the dark ones
+	Codes     []string
+	Unbinding bool // the refused form is that of removing
+	Said      string
+}
+
+// viewBox of the QR code: it needs four light squares around.
+func (m MFAPage) viewBox() string {
+	side := strconv.Itoa(m.QRSize + 8)
+	return "-4 -4 " + side + " " + side
+}
+
+// MFACard is what the page of one's account says of the second factor.
+type MFACard struct {
+	Shown, On, Bound bool
+	Left             int
 }
 
 // MePage is the viewer's own account.
@@ -21,6 +60,7 @@ type MePage struct {
 	Rights                      []RightArea
 	RightNotes                  []Say
 	Sessions                    []SessionRow
+	MFA                         MFACard
 	Zones                       []string
 	Zone                        string
 	Said                        string

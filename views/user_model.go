@@ -139,6 +139,7 @@ type UserForm struct {
 	RightNotes                  []Say
 	Said                        string
 	Secret                      string // a new password, shown this once
+	MFA                         bool   // a second factor is bound
 }
 
 // RoleChoice is a role to give.

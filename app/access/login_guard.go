@@ -40,21 +40,13 @@ func (g *guard) limit() TryLimit {
 }
 
 // enter counts a try and checks its captcha, before the password is looked at: a hundred tries at once must not all pass before
-// the first has failed. tries counts this one too.
+// the first has failed. One without a captcha where it takes one counts too, as in erupt 2.3: else the captcha would be a place
+// to try for ever. tries counts this one as well.
 func (g *guard) enter(ctx context.Context, a Attempt) (tries int, err error) {
 	if !g.lock.On && g.after < 0 {
 		return 0, nil
 	}
 	name := g.name(a)
-	if g.after >= 0 && a.Code == "" {
-		// Whoever has not been shown a captcha cannot have failed at it, and has learnt nothing: this is not counted.
-		had, err := g.store.Tries(ctx, name, a.Address)
-		if err != nil {
-			return 0, err
-		} else if had >= g.after {
-			return had, errCode()
-		}
-	}
 	tries, wait, err := g.store.CountTry(ctx, name, a.Address, g.limit())
 	switch {
 	case err != nil:
@@ -90,6 +82,11 @@ func (g *guard) asking(err error, tries int) error {
 // errCode is the answer to a captcha that is wrong, missing or over.
 func errCode() error {
 	return fault.New(fault.Unauthenticated, "the characters of the picture are wrong").Because(&demand{code: true})
+}
+
+// IsWrongCode reports whether a login was refused for its captcha.
+func IsWrongCode(err error) bool {
+	return err != nil && fault.Of(err).Format == fault.Of(errCode()).Format
 }
 
 // demand is what a refused login asks for. It travels as the cause of the refusal.

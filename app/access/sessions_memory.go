@@ -188,16 +188,6 @@ func (m *memorySessions) CountTry(_ context.Context, account, address string, l 
 	return count, 0, nil
 }
 
-// Tries implements SessionStore.
-func (m *memorySessions) Tries(_ context.Context, account, address string) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if t := m.tries[tryKey(account, address)]; t.until.After(m.now()) {
-		return t.count, nil
-	}
-	return 0, nil
-}
-
 // ForgetTries implements SessionStore.
 func (m *memorySessions) ForgetTries(_ context.Context, account, address string) error {
 	m.mu.Lock()

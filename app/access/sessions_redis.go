@@ -302,18 +302,6 @@ func (r *redisSessions) CountTry(ctx context.Context, account, address string, l
 	return int(got[0]), time.Duration(got[1]) * time.Millisecond, nil
 }
 
-// Tries implements SessionStore.
-func (r *redisSessions) Tries(ctx context.Context, account, address string) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	text, err := r.client.Get(ctx, r.tryKeys(account, address)[0]).Result()
-	if notNil(err) != nil {
-		return 0, errStore(err)
-	}
-	n, _ := strconv.Atoi(text) // what is no number counts from zero
-	return n, nil
-}
-
 // ForgetTries implements SessionStore.
 func (r *redisSessions) ForgetTries(ctx context.Context, account, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)

@@ -229,8 +229,6 @@ type SessionStore interface {
 	// CountTry counts one try to log in. A pair that has reached the limit is locked: such a try is not counted and must not be
 	// made, and wait tells for how long; zero: go on, it was one of tries.
 	CountTry(ctx context.Context, account, address string, l TryLimit) (tries int, wait time.Duration, err error)
-	// Tries returns the count.
-	Tries(ctx context.Context, account, address string) (int, error)
 	// ForgetTries drops the count and the lock, after a login that succeeded.
 	ForgetTries(ctx context.Context, account, address string) error
 }

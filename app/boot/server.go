@@ -323,6 +323,7 @@ func (s *Server) mountAPIs() error {
 	if err := console.Mount(s.shell, console.Options{
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller, Pages: s.caller,
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
+		Captcha: a.Captcha, MFA: a.MFA, AlwaysCaptcha: s.c.Login.CaptchaAfter == 0,
 		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads, Traces: s.proxy,
 		Listen: f.Listen, Fresh: f.Fresh, Done: s.closing, ReadTokens: f.Nodes, BadgeKey: s.badgeKey,
 	}); err != nil {
@@ -344,7 +345,7 @@ func (s *Server) buildProxy(dial dialer) error {
 			sessions: a.Sessions, delegates: a.Delegates, models: s.models, chain: s.domain.groupsOf,
 			public: newPublicFiles(s.c.Proxy.PublicAttachments), nodes: s.domain.Fleet.Nodes, hints: &s.hints,
 		},
-		Recorder: &recorder{a.Audit}, Local: s.ownFiles(local), Fail: s.shell.Fail, Dial: dial,
+		Recorder: &recorder{a.Audit}, Local: local, Fail: s.shell.Fail, Dial: dial,
 		ConnectTimeout: s.c.Proxy.ConnectTimeout, RequestTimeout: s.c.CloudServer.NodeRequestTimeout, MaxUpload: s.c.Proxy.MaxUpload,
 		HeaderPolicy: s.c.Proxy.HeaderPolicy, ExtraHeaders: s.c.Proxy.ExtraHeaders,
 		CookieToken: s.shell.CookieToken, OwnCookies: []string{s.shell.CookieName(), s.shell.FileCookieName()},

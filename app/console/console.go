@@ -134,19 +134,24 @@ type Options struct {
 	Registry Registry
 	Caller   Caller
 	// Pages asks nodes for the pages they host (proxy.Caller); nil: the console shows none.
-	Pages    PageCaller
-	Users    Users
-	Roles    Roles
-	Menus    Menus
-	Login    Login
-	Sessions Sessions
-	Audit    Audit
-	Tokens   Tokens
-	Drains   Drains
-	Refusals Refusals
-	Loads    Loads
-	Traces   Traces
-	History  History
+	Pages PageCaller
+	Users Users
+	Roles Roles
+	Menus Menus
+	Login Login
+	// Captcha and MFA may be nil: logins are asked for neither.
+	Captcha Captcha
+	MFA     MFA
+	// AlwaysCaptcha: each login has to read a picture, the first one too.
+	AlwaysCaptcha bool
+	Sessions      Sessions
+	Audit         Audit
+	Tokens        Tokens
+	Drains        Drains
+	Refusals      Refusals
+	Loads         Loads
+	Traces        Traces
+	History       History
 	// Fresh returns a number that is another one as soon as profiles, groups, holds or drains are (fleet.Fleet.Fresh); nil: nothing
 	// is kept from one request to the next.
 	Fresh func(context.Context) (uint64, error)
@@ -165,12 +170,13 @@ type Options struct {
 // pages holds what all handlers of the console need.
 type pages struct {
 	Options
-	shell  *web.Shell
-	live   *hub
-	logins *web.Limiter // attempts by address
-	views  *nodeViews   // nil: the console shows no pages of nodes
-	own    ownPasswords
-	board  board
+	shell    *web.Shell
+	pictures *web.Limiter // captchas by address
+	live     *hub
+	logins   *web.Limiter // attempts by address
+	views    *nodeViews   // nil: the console shows no pages of nodes
+	own      ownPasswords
+	board    board
 }
 
 // Mount adds the console and the static files to the shell's router.
@@ -182,7 +188,7 @@ func Mount(shell *web.Shell, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &pages{Options: o, shell: shell, live: newHub(), logins: web.NewLimiter(5, 30, 20_000, o.Now)}
+	p := &pages{Options: o, shell: shell, live: newHub(), logins: web.NewLimiter(5, 30, 20_000, o.Now), pictures: web.NewLimiter(2, 30, 20_000, o.Now)}
 	o.Registry.Listen(p.live.registryChanged)
 	if o.Listen != nil {
 		o.Listen(p.live.fleetChanged)

@@ -21,9 +21,15 @@ func (p *pages) mountEntry(root *gin.RouterGroup) {
 	p.route(root, http.MethodGet, "/", p.home)
 	root.GET("/login", p.shell.Handle(p.loginPage))
 	root.POST("/login", p.shell.Handle(formed(p.login, entryForm)))
+	if p.Captcha != nil {
+		root.GET("/login/picture", p.shell.Handle(p.loginPicture))
+	}
 	root.POST("/logout", p.shell.Handle(p.logout))
 	root.POST("/look", p.shell.Handle(formed(p.look, entryForm)))
 	p.mountProfile(root)
+	if p.MFA != nil {
+		p.mountMFA(root)
+	}
 }
 
 // home handles GET /console/: the first page that the viewer may open.
@@ -48,20 +54,27 @@ func (p *pages) loginPage(c *gin.Context) error {
 // front door, so a page that was open overnight logs in at the first try (S89).
 func (p *pages) login(c *gin.Context) error {
 	m := views.LoginForm{Account: text(c, "account"), Next: c.PostForm("next")}
+	if c.PostForm("again") != "" { // another picture
+		m.Captcha = true
+		return p.showLogin(c, m)
+	}
 	s, err := p.attempt(c, m.Account)
 	if err == nil {
-		if err := p.shell.WriteSession(c, s.Token); err != nil {
-			return err
-		}
-		return web.Redirect(c, web.SafeNext(m.Next))
+		return p.enter(c, s, m.Next)
 	}
 	f := fault.Of(err)
+	ticket := access.TicketOf(err)
+	m.Captcha = access.CodeWanted(err)
 	switch {
+	case ticket != "" && p.MFA != nil:
+		return web.Render(c, views.LoginCodePage(views.LoginCode{Ticket: ticket, Account: access.AccountOf(err), Next: web.SafeNext(m.Next)}))
 	case f.Code == fault.TooMany:
 		m.Reason = "busy"
 		if f.RetryAfter > 0 {
 			c.Header("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
 		}
+	case access.IsWrongCode(err):
+		m.Reason = "code"
 	case f.Code == fault.Unauthenticated && len(f.Args) > 0: // names the account: the password was right, and something else is not
 		m.Reason = "refused"
 	case f.Code == fault.Unauthenticated, f.Code == fault.Invalid:
@@ -74,6 +87,14 @@ func (p *pages) login(c *gin.Context) error {
 	return p.showLogin(c, m)
 }
 
+// enter gives the browser the session of a login.
+func (p *pages) enter(c *gin.Context, s access.Session, next string) error {
+	if err := p.shell.WriteSession(c, s.Token); err != nil {
+		return err
+	}
+	return web.Redirect(c, web.SafeNext(next))
+}
+
 // attempt bounds how often one address may try, beside the lock of account and address: hashing passwords is work.
 func (p *pages) attempt(c *gin.Context, account string) (access.Session, error) {
 	if ok, retry := p.logins.Allow(web.LimitKey(web.ClientIP(c.Request))); !ok {
@@ -81,12 +102,16 @@ func (p *pages) attempt(c *gin.Context, account string) (access.Session, error) 
 	}
 	return p.Login.Attempt(c.Request.Context(), access.Attempt{
 		Account: account, Password: c.PostForm("password"), Address: web.ClientIP(c.Request), Agent: c.Request.UserAgent(),
+		Code: text(c, "captcha"), Mark: c.PostForm("mark"),
 	})
 }
 
 func (p *pages) showLogin(c *gin.Context, m views.LoginForm) error {
 	fresh, err := p.Audit.NeverUsed(c.Request.Context())
 	m.Fresh = err == nil && fresh // a database that is away must not take the page away
+	if m.Captcha = p.Captcha != nil && (m.Captcha || p.AlwaysCaptcha); m.Captcha {
+		m.Mark = p.Captcha.NewMark()
+	}
 	m.Next, m.Server = web.SafeNext(m.Next), web.Origin(c.Request)+web.Base(c.Request)
 	return web.Render(c, views.LoginPage(m))
 }

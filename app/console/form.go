@@ -126,7 +126,7 @@ func formFault(c *gin.Context, refused error) (views.Fields, error) {
 // saidWords are the messages that a page may show about the request before it; the address carries only their names.
 var saidWords = []string{
 	"saved", "created", "deleted", "enabled", "disabled", "held", "lifted", "draining", "undrained", "rotated", "grace_ended", "removed", "published", "password", "ended", "offered",
-	"locked", "unlocked", "moved",
+	"locked", "unlocked", "moved", "unbound",
 }
 
 // said is the message that the address asks for.

@@ -221,6 +221,13 @@ func (p *pages) showMe(c *gin.Context, refused error) error {
 		return err
 	}
 	m.Phone, m.Email = u.Phone, u.Email
+	if p.MFA != nil && u.ID != 0 {
+		status, err := p.MFA.Status(ctx, v.Account)
+		if err != nil {
+			return err
+		}
+		m.MFA = views.MFACard{Shown: status.On || status.Bound, On: status.On, Bound: status.Bound, Left: status.RecoveryCodes}
+	}
 	roles, err := p.Roles.List(ctx)
 	if err != nil {
 		return err

@@ -209,6 +209,7 @@ func (p *pages) userForm(c *gin.Context, m views.UserForm, given []string, refus
 	}
 	m.Untouchable = u.Admin && !v.Admin
 	m.States, m.Created, m.PasswordSet = stateKeys(u, p.Now()), u.Created, u.PasswordSet
+	m.MFA = u.MFA && p.MFA != nil
 	logins, err := p.Sessions.Of(ctx, m.Account)
 	if err != nil {
 		return err

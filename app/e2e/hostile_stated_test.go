@@ -15,6 +15,8 @@ GET    /console                                     open              -
 GET    /console/                                    session           -
 GET    /console/login                               open              -
 POST   /console/login                               open              -
+GET    /console/login/picture                       open              -
+POST   /console/login/mfa                           open              -
 POST   /console/logout                              open              -
 POST   /console/look                                open              -
 GET    /console/me                                  session           -
@@ -22,6 +24,11 @@ POST   /console/me                                  session           -
 PUT    /console/me                                  session           -
 GET    /console/me/password                         session           -
 POST   /console/me/password                         session           -
+GET    /console/me/mfa                              session           -
+POST   /console/me/mfa/enroll                       session           -
+POST   /console/me/mfa/confirm                      session           -
+POST   /console/me/mfa/codes                        session           -
+POST   /console/me/mfa/unbind                       session           -
 POST   /console/me/logout-one                       session           -
 POST   /console/me/logout-others                    session           -
 POST   /console/me/logout-all                       session           -
@@ -94,6 +101,7 @@ PUT    /console/users/:account                      users@EDIT        -
 POST   /console/users/:account/logout               users@EDIT        -
 POST   /console/users/:account/lock                 users@EDIT        -
 POST   /console/users/:account/password             users@EDIT        -
+POST   /console/users/:account/mfa                  users@EDIT        -
 POST   /console/users/:account/delete               users@DELETE      -
 GET    /console/roles                               roles             -
 GET    /console/roles.csv                           roles             -

@@ -59,6 +59,7 @@ var queries = map[string]string{
 	"/console/nodes/:node/log/text":          "?instance=ABCDEF",
 	"/console/nodes/:node/config/compare":    "?rev=1&rev=2",
 	"/console/groups/:group/config/compare":  "?rev=1&rev=2",
+	"/console/login/picture":                 "?mark=1",
 	"/console/pages/:page/record":            "?id=7",
 	"/console/pages/:page/options":           "?field=name",
 	"/console/palette":                       "?q=west",
@@ -102,6 +103,11 @@ var forms = map[string]string{
 	"/console/pages/:page/new":              "base=%7B%7D&f.name=x&do=save",
 	"/console/pages/:page/delete":           "id=7",
 	"/console/login":                        "account=erupt&password=wrong",
+	"/console/login/mfa":                    "ticket=0000000000000000000000&code=123456",
+	"/console/me/mfa/confirm":               "code=123456",
+	"/console/me/mfa/codes":                 "code=123456",
+	"/console/me/mfa/unbind":                "password=plain-horse-77&code=123456",
+	"/console/users/:account/mfa":           "confirm=1",
 	"/console/look":                         "lang=zh&back=/console/nodes",
 	"/erupt-cloud-api/remove-instance-node": "nodeName=orders&accessToken=wrong&instanceId=EVIL{n}",
 }
@@ -122,6 +128,12 @@ var documents = map[string]string{
 	"PATCH /api/v1/roles/:code":                              `{"name":"Taken over"}`,
 	"POST /erupt-cloud-api/register-node":                    `{"instanceId":"EVIL{n}","version":"2.0.4","nodeName":"orders","accessToken":"wrong","nodeAddress":["http://127.0.0.1:1"],"eruptModules":[],"erupts":[]}`,
 	"POST /erupt-api/login":                                  `{"account":"erupt","pwd":"wrong"}`,
+	"POST /erupt-api/login-mfa":                              `{"mfaTicket":"0000000000000000000000","code":"123456"}`,
+	"POST /erupt-api/verify-pwd":                             `{"pwd":"plain-horse-77"}`,
+	"POST /erupt-api/profile":                                `{"name":"Taken over"}`,
+	"POST /erupt-api/mfa/enroll-confirm":                     `{"code":"123456"}`,
+	"POST /erupt-api/mfa/recovery-codes":                     `{"code":"123456"}`,
+	"POST /erupt-api/mfa/unbind":                             `{"pwd":"plain-horse-77","code":"123456"}`,
 	"POST /erupt-api/change-pwd":                             `{"pwd":"plain-horse-77","newPwd":"plain-horse-78","newPwd2":"plain-horse-78"}`,
 }
 
@@ -215,7 +227,7 @@ func routes(t testing.TB) [][2]string {
 		Nodes: (*fleet.Nodes)(nil), Groups: (*fleet.Groups)(nil), Holds: (*fleet.Holds)(nil),
 		Registry: registry.New(registry.Options{Store: memstore.New(nil)}), Caller: (*proxy.Caller)(nil), Pages: (*proxy.Caller)(nil),
 		Users: (*access.Users)(nil), Roles: (*access.Roles)(nil), Menus: (*access.Menus)(nil), Login: (*access.Login)(nil),
-		Sessions: (*access.Sessions)(nil), Audit: (*access.Audit)(nil),
+		Sessions: (*access.Sessions)(nil), Audit: (*access.Audit)(nil), Captcha: (*access.Captcha)(nil), MFA: (*access.MFA)(nil),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +261,14 @@ func (e endpoint) shot(who string) shot {
 }
 
 // openLocal is what erupt's front end asks the server before anybody has logged in.
-var openLocal = []string{"/erupt-api/version", "/erupt-api/erupt-app", "/erupt-api/login"}
+var openLocal = []string{"/erupt-api/version", "/erupt-api/erupt-app", "/erupt-api/login", "/erupt-api/login-mfa", "/erupt-api/code-img"}
+
+// ownLocal is what it asks for whoever has logged in, about himself.
+var ownLocal = []string{
+	"/erupt-api/userinfo", "/erupt-api/menu", "/erupt-api/logout", "/erupt-api/change-pwd", "/erupt-api/erupt-permission/**",
+	"/erupt-api/verify-pwd", "/erupt-api/profile", "/erupt-api/profile/avatar", "/erupt-api/mfa/status", "/erupt-api/mfa/enroll",
+	"/erupt-api/mfa/enroll-confirm", "/erupt-api/mfa/recovery-codes", "/erupt-api/mfa/unbind",
+}
 
 // refusals are the statuses by which an endpoint refuses who: nil where it is open to him.
 func (e endpoint) refusals(who string) []int {
@@ -292,10 +311,10 @@ func (e endpoint) localRefusals(who string) []int {
 		return nil
 	case who == nobody:
 		return []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed}
-	case slices.Contains([]string{"/erupt-api/userinfo", "/erupt-api/menu", "/erupt-api/logout", "/erupt-api/change-pwd", "/erupt-api/erupt-permission/**"}, e.pattern):
+	case slices.Contains(ownLocal, e.pattern):
 		return nil
 	}
-	return []int{http.StatusNotFound, http.StatusMethodNotAllowed}
+	return []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
 }
 
 // silent are the endpoints that refuse with an answer that old nodes cannot mistake for a grant: 200, and nothing in it.
