@@ -187,6 +187,7 @@ GET    /erupt-cloud-api/node-group-config/:node     open              -
 GET    /erupt-cloud-api/effective-config/:node      open              -
 GET    /erupt-cloud-api/erupt-power                 open              -
 GET    /erupt-cloud-api/userinfo/:node              open              -
+GET    /erupt-cloud-api/userinfo:node               open              -
 GET    /erupt-cloud-api/remove-instance/:node       manage            node
 GET    /erupt-cloud-api/erupt-cloud-node-log        log               node
 `

@@ -268,6 +268,7 @@ var ownLocal = []string{
 	"/erupt-api/userinfo", "/erupt-api/menu", "/erupt-api/logout", "/erupt-api/change-pwd", "/erupt-api/erupt-permission/**",
 	"/erupt-api/verify-pwd", "/erupt-api/profile", "/erupt-api/profile/avatar", "/erupt-api/mfa/status", "/erupt-api/mfa/enroll",
 	"/erupt-api/mfa/enroll-confirm", "/erupt-api/mfa/recovery-codes", "/erupt-api/mfa/unbind",
+	"/erupt-api/file/upload-editor", "/erupt-api/file/upload-html-editor",
 }
 
 // refusals are the statuses by which an endpoint refuses who: nil where it is open to him.
@@ -319,7 +320,7 @@ func (e endpoint) localRefusals(who string) []int {
 
 // silent are the endpoints that refuse with an answer that old nodes cannot mistake for a grant: 200, and nothing in it.
 func silent(pattern string) bool {
-	for _, p := range []string{"node-config/", "node-group-config/", "userinfo/", "erupt-power"} {
+	for _, p := range []string{"node-config/", "node-group-config/", "userinfo", "erupt-power"} {
 		if strings.HasPrefix(pattern, "/erupt-cloud-api/"+p) {
 			return true
 		}

@@ -47,10 +47,11 @@ func (a *API) askPower(c *gin.Context) (p wire.Power, err error) {
 	if len(held) != len(functions) {
 		return p, fmt.Errorf("asked for %d codes, heard of %d", len(functions), len(held))
 	}
-	// The last five are never computed: the node's own word decides. Comments on records are not offered.
+	// The others are never computed: the node's own word decides. A cell is edited with the right to edit. Comments on records are
+	// not offered (erupt-wire 9, rows 18 and 19).
 	return wire.Power{
 		Query: held[0], Add: held[1], Edit: held[2], Delete: held[3], Export: held[4], Importable: held[5], ViewDetails: held[6],
-		Print: true, Copy: true, CellEdit: true, AI: true, Comment: false, Revision: true,
+		Print: true, Copy: true, CellEdit: held[2], AI: true, Comment: false, Revision: true,
 	}, nil
 }
 

@@ -15,13 +15,13 @@ import (
 // nodeConfig handles GET /erupt-cloud-api/node-config/:node: the node's own config as it was saved. Old nodes take any
 // body, whatever the status, for their config: a refusal is 200 and empty (erupt-wire 1.3).
 func (a *API) nodeConfig(c *gin.Context) {
-	a.rawConfig(c, c.GetHeader(wire.HeaderAccessToken), func(n fleet.Node) (string, error) { return n.Config, nil })
+	a.rawConfig(c, configToken(c), func(n fleet.Node) (string, error) { return n.Config, nil })
 }
 
 // groupConfig handles GET /erupt-cloud-api/node-group-config/:node: the config of the node's group. Nodes send the token
 // in the query as well, which counts only without the header.
 func (a *API) groupConfig(c *gin.Context) {
-	token := c.GetHeader(wire.HeaderAccessToken)
+	token := configToken(c)
 	if token == "" {
 		token = c.Query(wire.HeaderAccessToken)
 	}
@@ -32,6 +32,14 @@ func (a *API) groupConfig(c *gin.Context) {
 		g, err := a.o.Groups.ByCode(c.Request.Context(), n.Group)
 		return g.Config, err
 	})
+}
+
+// configToken is the access token of a node that asks for config; those of 1.10 name it in the query (erupt-wire 1.9).
+func configToken(c *gin.Context) string {
+	if token := c.GetHeader(wire.HeaderAccessToken); token != "" {
+		return token
+	}
+	return c.Query(wire.FormToken)
 }
 
 func (a *API) rawConfig(c *gin.Context, token string, read func(fleet.Node) (string, error)) {

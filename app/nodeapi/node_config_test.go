@@ -26,6 +26,8 @@ func TestRawConfigNeverAnswersWithAnError(t *testing.T) {
 		"token in the query only":      {"node-group-config/orders?Access-Token=" + good, "", nil, `{"region":"eu"}`},
 		"the header wins":              {"node-group-config/orders?Access-Token=" + good, "WRONG", nil, ""},
 		"own config, query is nothing": {"node-config/orders?Access-Token=" + good, "", nil, ""},
+		"token of 1.10":                {"node-config/orders?accessToken=" + good, "", nil, `{"limit": 5}`},
+		"token of 1.10, group":         {"node-group-config/orders?accessToken=" + good, "", nil, `{"region":"eu"}`},
 		"wrong token":                  {"node-config/orders", "WRONG", nil, ""},
 		"no token":                     {"node-config/orders", "", nil, ""},
 		"unknown node":                 {"node-config/nosuch", good, nil, ""},
@@ -107,11 +109,11 @@ func TestPowerFailsClosed(t *testing.T) {
 		before       func(*world)
 		want         string // true keys
 	}{
-		"delegated token":             {customer, "d1_orders_tok", nil, "add query viewDetails print copy cellEdit ai revision"},
-		"another spelling of a class": {"nodeName=orders&eruptName=cUSTOMER", "d1_orders_tok", nil, "add query viewDetails print copy cellEdit ai revision"},
-		"class without a menu":        {"nodeName=orders&eruptName=Secret", "d1_orders_tok", nil, "print copy cellEdit ai revision"},
+		"delegated token":             {customer, "d1_orders_tok", nil, "add query viewDetails print copy ai revision"},
+		"another spelling of a class": {"nodeName=orders&eruptName=cUSTOMER", "d1_orders_tok", nil, "add query viewDetails print copy ai revision"},
+		"class without a menu":        {"nodeName=orders&eruptName=Secret", "d1_orders_tok", nil, "print copy ai revision"},
 		"admin":                       {customer, "d1_orders_root", nil, "add edit delete query viewDetails export importable print copy cellEdit ai revision"},
-		"raw token where it may":      {customer, "tok", raw, "add query viewDetails print copy cellEdit ai revision"},
+		"raw token where it may":      {customer, "tok", raw, "add query viewDetails print copy ai revision"},
 		"raw token where it may not":  {customer, "tok", nil, ""},
 		"no token":                    {customer, "", nil, ""},
 		"no token, raw allowed":       {customer, "", raw, ""},
@@ -164,6 +166,10 @@ func TestUserInfo(t *testing.T) { // erupt-wire 1.6
 	for name, tt := range tests {
 		w := newWorld(t)
 		w.sessions["root"] = access.Session{UserID: 1, Account: "erupt", Name: "erupt", Admin: true}
+		of11 := w.do("GET", "/erupt-cloud-api/userinfo"+tt.target, "", "token", tt.token, "Access-Token", tt.access)
+		if of11.Code != 200 || of11.Body.String() != tt.want {
+			t.Errorf("%s: to a node of 1.11 answered %d %s, want 200 %s", name, of11.Code, of11.Body, tt.want)
+		}
 		res := w.do("GET", "/erupt-cloud-api/userinfo/"+tt.target, "", "token", tt.token, "Access-Token", tt.access)
 		if res.Code != 200 || res.Body.String() != tt.want {
 			t.Errorf("%s: answered %d %s, want 200 %s", name, res.Code, res.Body, tt.want)

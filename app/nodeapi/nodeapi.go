@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -186,6 +187,7 @@ func (a *API) routes(shell *web.Shell) {
 	e.GET(wire.EffectivePath+":node", shell.Handle(a.effectiveConfig))
 	e.GET(wire.PowerPath, a.power)
 	e.GET(wire.UserInfoPath+":node", a.userInfo)
+	e.GET(strings.TrimSuffix(wire.UserInfoPath, "/")+":node", a.userInfo) // nodes of 1.11 forget the slash (erupt-wire 1.9)
 	// Both come from erupt's front end. The header only: a cookie would let any page of the browser call them.
 	e.GET(wire.ServerAPI+"/remove-instance/:node", shell.RequireHeader(access.CodeManageNodes), shell.Handle(a.removeInstance))
 	e.GET(wire.ServerAPI+"/erupt-cloud-node-log", shell.RequireHeader(access.CodeNodeLog), shell.Handle(a.nodeLog))
