@@ -18,7 +18,7 @@ const module = "eruptcloud"
 // allowed says for each package which of ours it may import; packages below one count as it unless they have a row.
 // "any" stands for the packages that everybody below app may use.
 var allowed = map[string][]string{
-	"app":                     {"app/boot", "app/config", "app/fault", "app/fleet", "app/access", "app/database", "app/telemetry", "app/sim"},
+	"app":                     {"app/boot", "app/config", "app/fault", "app/fleet", "app/access", "app/database", "app/telemetry", "app/sim", "app/takeover"},
 	"app/boot":                {"*"},
 	"app/config":              {},
 	"app/fault":               {},
@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"app/probe":               {"app/netguard", "nodeagent/wire"},
 	"app/dict":                {"ent", "app/database", "app/fault"},
 	"app/history":             {"ent", "app/database", "app/fault", "app/loop"},
+	"app/takeover":            {"app/config", "app/database", "app/registry/redisstore", "app/fault"},
 	"app/sharing":             {"app/probe", "app/registry", "app/loop", "app/fault"},
 	"app/reach":               {"app/probe", "app/registry", "app/cluster", "app/loop", "app/fault"},
 	"app/buildmodel":          {},

@@ -58,7 +58,7 @@ Exit codes: 0 done or stopped by a signal, 1 failure while running, 2 wrong argu
 	s.bind(root.PersistentFlags())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
-		newDemo(s), newServe(s), newMigrate(s), newInitMenus(s), newConfig(s), newAdmin(s), newNode(s), newDrain(s), newHealth(s), newSim(), newVersion(),
+		newDemo(s), newServe(s), newMigrate(s), newMigrateFromErupt(), newInitMenus(s), newConfig(s), newAdmin(s), newNode(s), newDrain(s), newHealth(s), newSim(), newVersion(),
 	)
 	for _, c := range root.Commands() {
 		refuseStrayArguments(c)

@@ -294,6 +294,11 @@ func TestTwoReplicasAndJava(t *testing.T) {
 	w.javaBeat("bbb", b.URL())
 	w.look()
 	w.wantNamed("while one is held that beats at Java", j.URL())
+	w.javaRemoves(j.URL())
+	w.javaBeat("bbb", b.URL())
+	w.look()
+	w.wantNamed("while the only one is held")
+	w.javaBeat("jjj", j.URL())
 	w.held = ""
 	w.look()
 	w.wantNamed("after the hold", b.URL(), j.URL())

@@ -308,7 +308,7 @@ func (e *NodeEntries) readAll(ctx context.Context, nodes []string) ([]stored, er
 func (e *NodeEntries) right(node string, s stored, v *registry.View) bool {
 	fields, ok := parse(s.value)
 	want := e.locations(node, v)
-	if e.shared() && len(want) == 0 && s.said == "" {
+	if e.shared() && len(v.Node(node)) == 0 && s.said == "" {
 		return true // nothing of it is ours
 	}
 	if !ok && (s.value != "" || !e.shared()) {
