@@ -3,8 +3,10 @@ package access
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
+	"github.com/pquerna/otp/totp"
 	"golang.org/x/crypto/bcrypt"
 )
 
@@ -63,3 +65,26 @@ const AuditQueue = auditQueue
 
 // SearchLess makes one search of the trail look at fewer rows.
 func (a *Audit) SearchLess(rows, extras, batch int) { a.rows, a.extras, a.batch = rows, extras, batch }
+
+// NewMemoryVaultAt is NewMemoryVault with a clock of its own.
+func NewMemoryVaultAt(now func() time.Time) Vault { return newMemoryVault(now) }
+
+// MaxKept bounds the values of one kind in memory, KeptIn counts them.
+const MaxKept = maxKept
+
+func KeptIn(v Vault, kind string) int { return len(v.(*memoryVault).kinds[kind]) }
+
+// ReadCaptcha returns what the picture of mark shows, and leaves it good.
+func ReadCaptcha(ctx context.Context, c *Captcha, mark string) string {
+	text, _ := c.vault.Get(ctx, c.key(mark))
+	return text
+}
+
+// CodeAt is what an authenticator with this secret shows.
+func CodeAt(secret string, at time.Time) string {
+	code, err := totp.GenerateCode(strings.ReplaceAll(secret, " ", ""), at)
+	if err != nil {
+		panic(err)
+	}
+	return code
+}
