@@ -45,7 +45,7 @@ type endpoint struct {
 
 // examples fill the placeholders of routes.
 var examples = map[string]string{
-	":node": "orders", ":nodeName": "orders", ":instanceId": "ABCDEF", ":group": "east", ":account": "clerk", ":role": "clerks", ":menu": "pageAllowed",
+	":node": "orders", "userinfo:node": "userinfoorders", ":nodeName": "orders", ":instanceId": "ABCDEF", ":group": "east", ":account": "clerk", ":role": "clerks", ":menu": "pageAllowed",
 	":page": "orders.Secret", "*file": "css/console.css", ":id": "ABCDEF0123456789", ":entry": "1", "{f}": "field", "{id}": "7", "**": "report/sales.html", "{e}": "orders.Secret",
 }
 
