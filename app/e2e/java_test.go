@@ -234,23 +234,3 @@ func javaLeave(t *testing.T, f *javaFleet) {
 	f.tab.until("the list does not show it offline", `document.querySelector("[data-node=warehouse]")?.dataset.state === "down"`)
 	f.tab.shoot("gone")
 }
-
-// A killed instance of two costs no request: the proxy takes the other one and puts the dead one out, long before the next
-// survival check.
-func TestJavaFailover(t *testing.T) { // F15, A15
-	s := serve(t, []string{"EC_CLOUD_SERVER_NODE_SURVIVE_CHECK_TIME=5m"})
-	token := s.node(javaName)
-	db := strings.Replace(sharedH2, "%s", filepath.Join(t.TempDir(), "db"), 1)
-	one := java(t, s, javaName, token, db)
-	java(t, s, javaName, token, db)
-	s.awaitInstances(javaName, 2, 20*time.Second)
-	one.kill()
-	header := http.Header{"erupt": {"warehouse.Customer"}, "Content-Type": {"application/json"}}
-	for i := range 6 {
-		resp, raw := s.call(http.MethodPost, "/erupt-api/data/table/warehouse.Customer", tableQuery(), header)
-		if resp.StatusCode != http.StatusOK || !strings.Contains(string(raw), `"total":120`) {
-			t.Errorf("request %d after the kill = %d %.200s, want the table", i+1, resp.StatusCode, raw)
-		}
-	}
-	s.awaitInstances(javaName, 1, 5*time.Second)
-}
