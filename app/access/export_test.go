@@ -88,3 +88,6 @@ func CodeAt(secret string, at time.Time) string {
 	}
 	return code
 }
+
+// SweepOnce is what runs once a minute on stores that need it.
+func SweepOnce(s SessionStore, ctx context.Context) error { return s.(sweeper).sweepOnce(ctx) }

@@ -42,11 +42,13 @@ func (s *Server) openStores() (stores, error) {
 		Client: client, Prefix: prefix, TTL: s.c.CloudServer.NodeExpireTime, Hidden: s.hidden, Canonical: probe.CanonicalLocation,
 		TakeOver: s.c.CloudServer.TakeOver,
 	}
+	sessions := access.NewRedisSessions(client, sessionPrefix)
 	if s.c.CloudServer.ShareNamespace {
 		entries.Token = s.sharedToken
+		sessions = access.NewSharedRedisSessions(client, sessionPrefix)
 	}
 	return stores{
-		sessions: access.NewRedisSessions(client, sessionPrefix),
+		sessions: sessions,
 		vault:    access.NewRedisVault(client, sessionPrefix),
 		leases:   redisstore.New(client, prefix),
 		entries:  redisstore.NewNodeEntries(entries),
