@@ -175,9 +175,26 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		return nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return fmt.Errorf("%s%s answered no JSON: is that the server's address, with its base path?", c.base, path)
+		return c.nobody()
 	}
 	return nil
+}
+
+// nobody tells that something else answers at the address.
+func (c *client) nobody() error {
+	return unreached{fmt.Errorf("no server of ours is found at this address: %s; is its base path right?", c.base)}
+}
+
+// located tells a thing that the server does not have from a server that is not at this address: both are answered 404.
+func (c *client) located(ctx context.Context, err error) error {
+	var p *problem
+	if c == nil || !errors.As(err, &p) || p.Status != http.StatusNotFound {
+		return err
+	}
+	if c.call(ctx, http.MethodGet, "/livez", nil, nil) == nil {
+		return err
+	}
+	return c.nobody()
 }
 
 // refusal reads an error document. An answer that is none comes from something else, such as a proxy before the server.

@@ -35,7 +35,7 @@ what starts at its address afterwards takes requests. --undo calls it off.
 
 Exit codes: 0 safe to stop (without --wait: ordered), 1 failure or interrupted, 2 wrong arguments,
 5 refused (no permission, not logged in, no other instance takes requests and no --force, or the drain was called off),
-6 no such node or instance, or none is registered, 7 not safe to stop within --timeout (the drain stays), 8 no connection to the server.`,
+6 no such node or instance, or none is registered, 7 not safe to stop within --timeout (the drain stays), 8 no connection to the server, or it is not found at this address (base path).`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.output != "text" && o.output != "json" {
@@ -56,7 +56,7 @@ Exit codes: 0 safe to stop (without --wait: ordered), 1 failure or interrupted, 
 				d := &drainer{drainOptions: o, api: api, node: args[0], out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
 				err = d.run(cmd.Context())
 			}
-			return drainExit(cmd.Context(), err)
+			return drainExit(cmd.Context(), api.located(cmd.Context(), err))
 		},
 	}
 	f := c.Flags()
@@ -190,6 +190,7 @@ func (d *drainer) await(ctx context.Context, these []drainStatus, report drainRe
 	ticks := time.NewTicker(pollInterval)
 	defer ticks.Stop()
 	var failed error
+	away := awayWatch{drainer: d, orders: map[string]int64{}}
 	for {
 		d.say(report, failed)
 		select {
@@ -212,6 +213,13 @@ func (d *drainer) await(ctx context.Context, these []drainStatus, report drainRe
 			continue
 		}
 		report = d.reportOf(these, now.Instances, now.Away...)
+		settled, err := away.look(ctx, report)
+		if failed = err; err != nil && !passes(err) {
+			return report, err
+		}
+		if !settled {
+			continue
+		}
 		for _, in := range report.Instances {
 			if in.State != "draining" {
 				return report, &problem{Status: http.StatusConflict, Message: fmt.Sprintf("the drain of instance %s was called off", in.InstanceID)}

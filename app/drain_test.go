@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -61,18 +62,35 @@ func TestTransfer(t *testing.T) {
 // TestDrainWaitsForWhatIsAway: an instance that is not registered at the moment may still work, and a node of which nothing is
 // registered was not drained at all; no script may take either for safe to stop (D12).
 func TestDrainWaitsForWhatIsAway(t *testing.T) {
+	const isAway, isGone, none = `{"instances":[],"away":["i1"]}`, `{"instances":[],"away":[]}`, `{"items":[]}`
 	for name, tt := range map[string]struct {
-		answers []string // to the order, and then to each question
-		code    int
-		out     string
+		answers       []string // to the order, and then to each question
+		events, later string   // drains called off: at first, and in the end; empty: the account may not see them
+		code          int
+		out           string
 	}{
-		"nothing is registered":    {[]string{`{"instances":[],"away":[]}`}, exitNotFound, ""},
-		"away, and leaves":         {[]string{`{"instances":[],"away":["i1"]}`, `{"instances":[],"away":["i1"]}`, `{"instances":[],"away":[]}`}, 0, "is safe to stop: in flight 0, left: i1\n"},
-		"away, comes back, leaves": {[]string{`{"instances":[],"away":["i1"]}`, `{"instances":[{"instanceId":"i1","state":"draining","known":true,"safeToStop":true}],"away":[]}`}, 0, "is safe to stop: in flight 0\n"},
+		"nothing is registered":    {[]string{`{"instances":[],"away":[]}`}, none, "", exitNotFound, ""},
+		"away, and leaves":         {[]string{isAway, isAway, isGone, isGone}, none, "", 0, "is safe to stop: in flight 0, left: i1\n"},
+		"away, comes back, leaves": {[]string{isAway, `{"instances":[{"instanceId":"i1","state":"draining","known":true,"safeToStop":true}],"away":[]}`}, none, "", 0, "is safe to stop: in flight 0\n"},
+		"called off while away":    {[]string{isAway, isAway, isGone, isGone}, `{"items":[{"id":3}]}`, `{"items":[{"id":8}]}`, exitRefused, ""},
+		"called off once before":   {[]string{isAway, isAway, isGone, isGone}, `{"items":[{"id":3}]}`, `{"items":[{"id":3}]}`, 0, "left: i1\n"},
+		"who knows why":            {[]string{isAway, isAway, isGone, isGone}, "", "", exitRefused, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/events") {
+					events := tt.events
+					if asked > 2 {
+						events = cmp.Or(tt.later, events)
+					}
+					if events == "" {
+						w.WriteHeader(http.StatusForbidden)
+						events = `{"code":"forbidden","message":"this needs the permission CloudNode"}`
+					}
+					_, _ = io.WriteString(w, events)
+					return
+				}
 				_, _ = io.WriteString(w, tt.answers[min(asked, len(tt.answers)-1)])
 				asked++
 			}))
@@ -89,6 +107,38 @@ func TestDrainWaitsForWhatIsAway(t *testing.T) {
 			}
 			if asked != len(tt.answers) || !strings.HasSuffix(out.String(), tt.out) {
 				t.Errorf("asked %d times and said %q, want %d and %q", asked, out.String(), len(tt.answers), tt.out)
+			}
+		})
+	}
+}
+
+// TestDrainTellsAWrongAddress: what answers 404 to everything is no server of ours, or has another base path.
+func TestDrainTellsAWrongAddress(t *testing.T) {
+	for name, tt := range map[string]struct {
+		base string
+		code int
+	}{
+		"no such node": {"/ops", exitNotFound}, "no base path": {"", exitNoConnection}, "another base path": {"/fleet", exitNoConnection},
+		"something else": {"/other", exitNoConnection},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/ops/livez":
+				case strings.HasPrefix(r.URL.Path, "/other/"):
+					_, _ = io.WriteString(w, "<html>hello")
+				default:
+					w.WriteHeader(http.StatusNotFound)
+					_, _ = io.WriteString(w, `{"code":"not_found","message":"nothing is at this address"}`)
+				}
+			}))
+			defer srv.Close()
+			c := newDrain(&settings{})
+			c.SetArgs([]string{"orders", "--server", srv.URL + tt.base, "--token", "t"})
+			c.SilenceErrors, c.SilenceUsage = true, true
+			err := c.ExecuteContext(t.Context())
+			if got := exitCode(err); got != tt.code || tt.code == exitNoConnection && !strings.Contains(err.Error(), "base path") {
+				t.Errorf("exit code %d with %v, want %d", got, err, tt.code)
 			}
 		})
 	}

@@ -21,14 +21,14 @@ type Fleet struct {
 	Count map[StateKind]int
 	// First is the node to look at first: the worst that should be up and is not. Empty: nothing is wrong.
 	First string
-	// Partly are the nodes that are up although some of their instances are held, the first one first.
-	Partly []PartlyHeld
+	// Partly are the nodes that are up although some of their instances are held, Leaving those of which some drain.
+	Partly, Leaving []PartlyOut
 }
 
-// PartlyHeld is a node with some but not all of its instances held.
-type PartlyHeld struct {
-	Node        string
-	Held, Total int
+// PartlyOut is a node with some but not all of its instances out of routing because somebody wants it so.
+type PartlyOut struct {
+	Node       string
+	Out, Total int
 }
 
 // alarms are the states that a headline names, worst first.
@@ -63,16 +63,9 @@ func NodesHeadline(ctx context.Context, f Fleet) []Part {
 		}
 	}
 	if len(clauses) == 0 {
-		text := upper(f.well(ctx, expected))
-		if len(f.Partly) > 0 {
-			text = strings.TrimSuffix(text, T(ctx, "headline.stop")) + f.partly(ctx)
-		}
-		return partsOf(text)
+		return partsOf(f.partly(ctx, upper(f.well(ctx, expected))))
 	}
-	text := upper(strings.Join(clauses, T(ctx, "headline.comma"))) + T(ctx, "headline.stop")
-	if len(f.Partly) > 0 {
-		text = strings.TrimSuffix(text, T(ctx, "headline.stop")) + f.partly(ctx)
-	}
+	text := f.partly(ctx, upper(strings.Join(clauses, T(ctx, "headline.comma")))+T(ctx, "headline.stop"))
 	if f.First != "" {
 		text += T(ctx, "headline.start", "node", linked(f.First, NodePath(f.First, "")))
 	}
@@ -92,13 +85,24 @@ func (f Fleet) well(ctx context.Context, n int) string {
 	return T(ctx, "headline.all_up", "count", n, "n", up)
 }
 
-// partly ends a sentence by what is held inside nodes that are up: of one node it says how much, of several how many they are.
-func (f Fleet) partly(ctx context.Context) string {
-	p := f.Partly[0]
-	if len(f.Partly) > 1 {
-		return T(ctx, "headline.partly_many", "n", linked(Word(ctx, len(f.Partly)), "/console/nodes?state="+string(StateUp)))
+// partly adds to a sentence what is held, and what drains, inside nodes that are up: of one node it says how much, of several how
+// many they are.
+func (f Fleet) partly(ctx context.Context, text string) string {
+	up := "/console/nodes?state=" + string(StateUp)
+	add := func(more string) { text = strings.TrimSuffix(text, T(ctx, "headline.stop")) + more }
+	if n := len(f.Partly); n > 1 {
+		add(T(ctx, "headline.partly_many", "n", linked(Word(ctx, n), up)))
+	} else if n == 1 {
+		p := f.Partly[0]
+		add(T(ctx, "headline.partly", "count", p.Out, "n", Num(p.Out), "total", Num(p.Total), "node", linked(p.Node, NodePath(p.Node, TabInstances))))
 	}
-	return T(ctx, "headline.partly", "count", p.Held, "n", Num(p.Held), "total", Num(p.Total), "node", linked(p.Node, NodePath(p.Node, TabInstances)))
+	if n := len(f.Leaving); n > 1 {
+		add(T(ctx, "headline.leaving_many", "n", linked(Word(ctx, n), up)))
+	} else if n == 1 {
+		p := f.Leaving[0]
+		add(T(ctx, "headline.leaving", "count", p.Out, "n", Num(p.Out), "total", Num(p.Total), "node", linked(p.Node, NodePath(p.Node, TabInstances))))
+	}
+	return text
 }
 
 // stateLink is a number that leads to the nodes that it counts.

@@ -114,9 +114,10 @@ type groupCount struct {
 	Text  string
 }
 
-// stateOrder is worst first; lists are sorted by it.
+// stateOrder is worst first; lists are sorted by it, and counts stand in its order. Of what nobody expects to run nothing is wrong:
+// it comes last.
 var stateOrder = []StateKind{
-	StateDown, StateOffline, StateSlow, StateProbing, StateDraining, StateHeld, StateNever, StateDisabled, StateUp,
+	StateDown, StateOffline, StateSlow, StateProbing, StateDraining, StateHeld, StateUp, StateDisabled, StateNever,
 }
 
 // Rank returns the place of a state in lists that show the worst first.

@@ -2,13 +2,16 @@ package views
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// shownStates are the states that can occur without measurements of reachability, in the order of the counts.
-var shownStates = []StateKind{StateOffline, StateDraining, StateHeld, StateUp, StateDisabled, StateNever}
+// shownStates are the states that can occur without measurements of reachability, in the order of lists.
+var shownStates = slices.DeleteFunc(slices.Clone(stateOrder), func(k StateKind) bool {
+	return k == StateDown || k == StateSlow || k == StateProbing
+})
 
 // Loud reports whether a count of that state deserves its colour.
 func (k StateKind) Loud() bool {

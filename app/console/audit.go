@@ -137,7 +137,7 @@ func (p *pages) exportAudit(c *gin.Context) error {
 			if !e.OK {
 				outcome = "audit.failed"
 			}
-			cells := []any{e.At, e.Account, e.User, e.Address, views.ActionWord(ctx, e.Action), e.Action, e.Subject, views.T(ctx, outcome), e.Error,
+			cells := []any{e.At, e.Account, e.User, e.Address, views.ActionWord(ctx, e.Action), e.Action, e.Subject, views.T(ctx, outcome), views.Retell(views.FrameOf(ctx).Lang, e.Error),
 				e.Method, e.URL, e.Took.Milliseconds(), e.RequestID, string(e.Before), string(e.Params)}
 			if !yield(cells, err) || err != nil {
 				return

@@ -94,14 +94,16 @@ func list(s string) []string {
 	return out
 }
 
-// formFault turns a refusal that the person at the form can put right into messages at its fields, with status 422; any
-// other error comes back as it is. Nil is an untouched form.
+// formFault turns a refusal that the person at the form can put right into messages at its fields, with status 422, or 403 where
+// a right is missing for what a field names; any other error comes back as it is. Nil is an untouched form.
 func formFault(c *gin.Context, refused error) (views.Fields, error) {
 	if refused == nil {
 		return views.Fields{}, nil
 	}
 	f := fault.Of(refused)
 	switch {
+	case f.Code == fault.Forbidden && len(f.Fields) > 0 && !isFragment(c): // a part of a page goes to its place with 422 alone
+		c.Status(http.StatusForbidden)
 	case f.Code == fault.Invalid, f.Code == fault.Forbidden && len(f.Fields) > 0:
 		c.Status(http.StatusUnprocessableEntity)
 	case f.Code == fault.Conflict:

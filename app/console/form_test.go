@@ -105,7 +105,7 @@ func TestOnlyAdminsHandSessionsToNodes(t *testing.T) { // else an editor has the
 		return s.nodes[slices.IndexFunc(s.nodes, func(n fleet.Node) bool { return n.Name == "ledger" })].RawSession
 	}
 	form := url.Values{"display": {"Ledger"}, "group": {"payments"}, "raw": {"1"}}
-	if a := s.as("editor", http.MethodPost, "/console/nodes/ledger/settings", form); a.Code != 422 || raw() || !includes(a.body, "only an administrator") {
+	if a := s.as("editor", http.MethodPost, "/console/nodes/ledger/settings", form); a.Code != 403 || raw() || !includes(a.body, "only an administrator") {
 		t.Errorf("an editor hands sessions over: %d, %v: %.200s", a.Code, raw(), a.body)
 	}
 	if doc := parse(t, s.as("editor", http.MethodGet, "/console/nodes/ledger/settings", nil).must(t, 200)); doc.Find("[name=raw]").Length() != 0 || doc.Find("[name=core]").Length() != 1 {

@@ -209,7 +209,10 @@ func fleetOf(states []*nodeState) views.Fleet {
 	for _, s := range states {
 		f.Count[s.kind]++
 		if n := s.held(); s.kind == views.StateUp && n > 0 {
-			f.Partly = append(f.Partly, views.PartlyHeld{Node: s.node.Name, Held: n, Total: len(s.instances)})
+			f.Partly = append(f.Partly, views.PartlyOut{Node: s.node.Name, Out: n, Total: len(s.instances)})
+		}
+		if n := s.leaving(); s.leaves && s.kind == views.StateUp && n > 0 {
+			f.Leaving = append(f.Leaving, views.PartlyOut{Node: s.node.Name, Out: n, Total: len(s.instances)})
 		}
 		if s.kind == views.StateUp && s.up == len(s.instances) || s.kind.Dim() {
 			continue

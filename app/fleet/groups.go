@@ -232,7 +232,7 @@ func groupExtra(ctx context.Context, tx *ent.Tx, id int64) (*ent.GroupExtra, err
 }
 
 // Delete removes a group and its config history. fault.NotFound if there is none, fault.Conflict while nodes or other groups
-// are in it.
+// are in it, or roles are limited to it.
 func (g *Groups) Delete(ctx context.Context, code, by string) error {
 	err := g.db.InTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		t, err := g.lockTree(ctx, tx)
@@ -253,6 +253,9 @@ func (g *Groups) Delete(ctx context.Context, code, by string) error {
 		}
 		if nodes+children > 0 {
 			return notEmpty(code, nodes, children)
+		}
+		if err := notLimiting(ctx, tx, code, row.ID); err != nil {
+			return err
 		}
 		if _, err := tx.ConfigRevision.Delete().Where(configrevision.OwnerEQ(configrevision.OwnerGroup), configrevision.OwnerID(row.ID)).Exec(ctx); err != nil {
 			return err

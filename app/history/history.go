@@ -1,5 +1,6 @@
 // Package history keeps what happened to nodes and their instances: who came, who left and why, what admins did. The newest
-// 200 events of each node are kept, and of all nodes the newest 20,000 (S83).
+// 200 events of each node are kept, and of all nodes the newest 20,000; nodes that are never still do not push out the newest 20
+// of the others (S83).
 package history
 
 import "time"

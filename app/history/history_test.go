@@ -73,7 +73,7 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 // TestOnlyTheNewestAreKept: of each node and of all (S83).
 func TestOnlyTheNewestAreKept(t *testing.T) {
 	testbed.EachDB(t, func(t *testing.T, db *database.DB) {
-		h := history.New(history.Options{DB: db, PerNode: 3, InAll: 7})
+		h := history.New(history.Options{DB: db, PerNode: 3, InAll: 7, OfEach: 1})
 		for i := range 5 {
 			write(t, h, history.Event{Node: "a", Kind: history.Registered, Instance: fmt.Sprint("i", i)})
 		}
@@ -87,6 +87,7 @@ func TestOnlyTheNewestAreKept(t *testing.T) {
 			t.Errorf("%d in all: %q, want the seven newest", total, got)
 		}
 		// A batch that is larger than a bound loses its own oldest.
+		h = history.New(history.Options{DB: db, PerNode: 3, InAll: 12})
 		var many []history.Event
 		for i := range 10 {
 			many = append(many, history.Event{Node: "b", Kind: history.Changed, Instance: fmt.Sprint("i", i)})
@@ -94,6 +95,41 @@ func TestOnlyTheNewestAreKept(t *testing.T) {
 		write(t, h, many...)
 		if got, total := list(t, h, history.Filter{Node: "b"}); total != 3 || got[0] != "b changed i9" {
 			t.Errorf("%d of one batch: %q, want its three newest", total, got)
+		}
+	})
+}
+
+// TestQuietNodesKeepTheirLastEvents: nodes that flap push out one another's events, not the last ones of nodes that are still; and
+// however many names there are, the table ends (S83).
+func TestQuietNodesKeepTheirLastEvents(t *testing.T) {
+	testbed.EachDB(t, func(t *testing.T, db *database.DB) {
+		h := history.New(history.Options{DB: db, PerNode: 50, InAll: 100, OfEach: 5})
+		for i := range 8 {
+			write(t, h, history.Event{Node: "quiet", Kind: history.Registered, Instance: fmt.Sprint("i", i)})
+		}
+		for round := range 30 {
+			var batch []history.Event
+			for i := range 10 {
+				batch = append(batch, history.Event{Node: fmt.Sprint("flaps", i), Kind: history.Changed, Instance: fmt.Sprint(round)})
+			}
+			write(t, h, batch...)
+		}
+		if got, total := list(t, h, history.Filter{Node: "quiet"}); total != 5 || got[0] != "quiet registered i7" {
+			t.Errorf("%d of the node that is still: %q, want its last five", total, got)
+		}
+		if _, total := list(t, h, history.Filter{}); total > 110 {
+			t.Errorf("%d in all, want the bound and a tenth at most", total)
+		}
+		if got, _ := list(t, h, history.Filter{Node: "flaps3"}); got[0] != "flaps3 changed 29" {
+			t.Errorf("the newest of a node that flaps is %q", got[0])
+		}
+		var many []history.Event
+		for i := range 700 {
+			many = append(many, history.Event{Node: fmt.Sprint("name", i), Kind: history.Created})
+		}
+		write(t, h, many...)
+		if _, total := list(t, h, history.Filter{}); total > 310 {
+			t.Errorf("%d events of ever new names, want three times the bound at most", total)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,10 +17,12 @@ import (
 	"eruptcloud/ent/nodeevent"
 )
 
-// How many events are kept: the newest of each node, and the newest of all.
+// How many events are kept: the newest of each node, and the newest of all. The newest OfEach of a node are kept although there are
+// more in all, up to three times InAll.
 const (
 	PerNode = 200
 	InAll   = 20_000
+	OfEach  = 20
 )
 
 const (
@@ -31,8 +34,8 @@ const (
 type Options struct {
 	DB  *database.DB
 	Now func() time.Time
-	// PerNode and InAll are the bounds; zero: the constants of these names.
-	PerNode, InAll int
+	// PerNode, InAll and OfEach are the bounds; zero: the constants of these names.
+	PerNode, InAll, OfEach int
 }
 
 // History keeps events. Recording never waits: a queue takes events, Run writes them in batches and deletes the oldest beyond
@@ -42,6 +45,8 @@ type History struct {
 	now     func() time.Time
 	perNode int
 	inAll   int
+	ofEach  int
+	settled int // how many there were after the last look at all of them, which finds nothing sooner
 	queue   chan Event
 	lost    atomic.Int64
 	grace   time.Duration // for what is queued when Run ends
@@ -51,7 +56,7 @@ type History struct {
 // New returns a History that writes nothing before Run.
 func New(o Options) *History {
 	h := &History{
-		db: o.DB, now: o.Now, perNode: o.PerNode, inAll: o.InAll, queue: make(chan Event, queueLength),
+		db: o.DB, now: o.Now, perNode: o.PerNode, inAll: o.InAll, ofEach: o.OfEach, queue: make(chan Event, queueLength),
 		grace: 3 * time.Second, pause: 2 * time.Second,
 	}
 	if h.now == nil {
@@ -62,6 +67,9 @@ func New(o Options) *History {
 	}
 	if h.inAll <= 0 {
 		h.inAll = InAll
+	}
+	if h.ofEach <= 0 {
+		h.ofEach = OfEach
 	}
 	return h
 }
@@ -178,12 +186,54 @@ func (h *History) prune(ctx context.Context, batch []Event) error {
 			}
 		}
 	}
-	oldest, err := h.beyond(ctx, h.db.Client.NodeEvent.Query(), h.inAll)
-	if err != nil || oldest == 0 {
+	return h.pruneAll(ctx)
+}
+
+// pruneAll deletes the oldest events beyond the bound of all, but for the newest of each node. It looks at all events, and so not
+// before a tenth more than the last time has come together.
+func (h *History) pruneAll(ctx context.Context) error {
+	total, err := h.db.Client.NodeEvent.Query().Count(ctx)
+	if err != nil || total <= max(h.inAll, min(h.settled, total))+h.inAll/10 {
 		return err
 	}
-	_, err = h.db.Client.NodeEvent.Delete().Where(nodeevent.IDLTE(oldest)).Exec(ctx)
-	return err
+	rows, err := h.db.Client.NodeEvent.Query().Select(nodeevent.FieldID, nodeevent.FieldNodeName).Order(nodeevent.ByID(desc)).All(ctx)
+	if err != nil {
+		return err
+	}
+	gone := h.tooMany(rows)
+	h.settled = len(rows) - len(gone)
+	for ids := range slices.Chunk(gone, batchLength) {
+		if _, err := h.db.Client.NodeEvent.Delete().Where(nodeevent.IDIn(ids...)).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tooMany are the ids of what has to go, the oldest first. rows are all events, the newest first.
+func (h *History) tooMany(rows []*ent.NodeEvent) (gone []int64) {
+	newest, spare := map[string]int{}, make([]bool, len(rows))
+	for i, r := range rows {
+		if newest[r.NodeName] < h.ofEach {
+			newest[r.NodeName]++
+			spare[i] = true
+		}
+	}
+	left := len(rows)
+	for _, mercy := range []bool{true, false} {
+		bound := h.inAll
+		if !mercy {
+			bound = 3 * h.inAll // names may be many, too
+		}
+		for i := len(rows) - 1; i >= 0 && left > bound; i-- {
+			if rows[i] != nil && (!mercy || !spare[i]) {
+				gone = append(gone, rows[i].ID)
+				rows[i] = nil
+				left--
+			}
+		}
+	}
+	return gone
 }
 
 func (h *History) pruneNode(ctx context.Context, name string) error {
