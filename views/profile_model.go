@@ -61,6 +61,7 @@ type MePage struct {
 	RightNotes                  []Say
 	Sessions                    []SessionRow
 	MFA                         MFACard
+	Weak                        bool // passwords are kept in a form that can be guessed
 	Zones                       []string
 	Zone                        string
 	Said                        string

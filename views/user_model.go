@@ -140,6 +140,7 @@ type UserForm struct {
 	Said                        string
 	Secret                      string // a new password, shown this once
 	MFA                         bool   // a second factor is bound
+	Weak                        bool   // passwords are kept in a form that can be guessed
 }
 
 // RoleChoice is a role to give.
@@ -197,7 +198,7 @@ func userStateWord(ctx context.Context, state string) string { return T(ctx, "us
 // userStateClass colours what needs a look; the word stands beside it.
 func userStateClass(state string) string {
 	switch state {
-	case "locked", "expired":
+	case "locked", "expired", "shared":
 		return "is-down"
 	case "password":
 		return "is-slow"

@@ -65,6 +65,10 @@ func typed(ctx context.Context, q *ent.UserQuery, account string) ([]*ent.User, 
 	return near, nil
 }
 
+// WeakPasswords reports whether new passwords are kept as MD5 without salt, because the tables are of erupt 1.12 and hold
+// nothing else.
+func (a *Access) WeakPasswords() bool { return a.Users.passwords.form == formMD5 }
+
 func foldedAccount(account string) string { return strings.ToLower(account) }
 
 // markShared marks those of a list whose account several rows have.

@@ -27,6 +27,7 @@ const (
 	UserExpired    UserState = "expired"  // its time is over
 	UserAdmin      UserState = "admin"    // holds everything
 	UserFirstLogin UserState = "password" // has to choose a password of its own
+	UserShared     UserState = "shared"   // other rows have the account too; shown, not filtered for
 )
 
 // UserStates lists the states in the order in which lists show them.
@@ -145,6 +146,8 @@ func (u User) States(now time.Time) []UserState {
 	switch {
 	case !u.Enabled:
 		out = append(out, UserLocked)
+	case u.Shared:
+		out = append(out, UserShared)
 	case !expired:
 		out = append(out, UserActive)
 	}

@@ -144,6 +144,8 @@ type Options struct {
 	MFA     MFA
 	// AlwaysCaptcha: each login has to read a picture, the first one too.
 	AlwaysCaptcha bool
+	// WeakPasswords: the database keeps passwords in a form that whoever reads it can guess.
+	WeakPasswords bool
 	Sessions      Sessions
 	Audit         Audit
 	Tokens        Tokens

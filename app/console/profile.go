@@ -212,7 +212,7 @@ func (p *pages) showMe(c *gin.Context, refused error) error {
 	}
 	m := views.MePage{
 		Fields: fields, Account: v.Account, Name: v.Name, Admin: v.Admin, Sessions: sessionRows(logins, v.Token), Said: said(c),
-		Zone: zoneOf(ctx).String(), Zones: commonZones,
+		Zone: zoneOf(ctx).String(), Zones: commonZones, Weak: p.WeakPasswords,
 	}
 	u, err := p.Users.ByAccount(ctx, v.Account)
 	if fault.Is(err, fault.NotFound) {

@@ -199,6 +199,7 @@ func (p *pages) userForm(c *gin.Context, m views.UserForm, given []string, refus
 	}
 	v := viewer(c)
 	m.Fields, m.Said, m.Self, m.MayAdmin = fields, said(c), m.Account == v.Account && !m.New, v.Admin
+	m.Weak = p.WeakPasswords
 	m.Roles = roleChoices(roles, given)
 	if m.New {
 		return p.renderUser(c, m, nil)

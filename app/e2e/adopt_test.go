@@ -181,6 +181,13 @@ func adminMovesIn(t *testing.T, s *server, db *sql.DB) {
 	if n := cellOf(t, db, "SELECT COUNT(*) FROM e_upms_user WHERE account = 'erupt' AND password = MD5(?) AND is_md5 = b'1' AND reset_pwd_time IS NOT NULL", adminPassword); n != "1" {
 		t.Error("the new password is not one that erupt 1.12 reads")
 	}
+	for path, want := range map[string]string{
+		"/console/me": `data-testid="weak-passwords"`, "/console/users/new": `data-testid="weak-passwords"`, "/console/users": "Account not unique",
+	} {
+		if page := admin.page(path); !strings.Contains(page, want) {
+			t.Errorf("%s does not say %s", path, want)
+		}
+	}
 	s.Token = s.login("erupt", adminPassword)
 }
 
