@@ -323,7 +323,7 @@ func (s *Server) mountAPIs() error {
 	if err := console.Mount(s.shell, console.Options{
 		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Registry: s.registry, Caller: s.caller, Pages: s.caller,
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
-		Captcha: a.Captcha, MFA: a.MFA, AlwaysCaptcha: s.c.Login.CaptchaAfter == 0,
+		Captcha: a.Captcha, MFA: a.MFA, AlwaysCaptcha: s.c.Login.CaptchaAfter == 0, WeakPasswords: a.WeakPasswords(),
 		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads, Traces: s.proxy,
 		Listen: f.Listen, Fresh: f.Fresh, Done: s.closing, ReadTokens: f.Nodes, BadgeKey: s.badgeKey,
 	}); err != nil {
