@@ -51,6 +51,7 @@ var knownInputs = map[string]bool{
 	"name": true, "display": true, "group": true, "duty": true, "remark": true, "code": true, "parent": true,
 	"account": true, "password": true, "old": true, "new": true, "again": true, "phone": true, "email": true,
 	"config": true, "note": true, "sort": true, "confirm": true,
+	"org": true, "post": true, "home": true, "weight": true, "minutes": true, "file": true, "text": true, "expires": true, "allowedIPs": true,
 	"type": true, "value": true, "icon": true, "status": true,
 }
 

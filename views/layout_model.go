@@ -54,7 +54,13 @@ var navEntries = []navEntry{
 	{AreaAdmin, "/console/users", "layout.nav.admin", "a", []string{"EruptUser"}},
 	{AreaAdmin, "/console/roles", "layout.nav.admin", "a", []string{"EruptRole"}},
 	{AreaAdmin, "/console/menus", "layout.nav.admin", "a", []string{"EruptMenu"}},
+	{AreaAdmin, "/console/orgs", "layout.nav.admin", "a", []string{"EruptOrg"}},
+	{AreaAdmin, "/console/posts", "layout.nav.admin", "a", []string{"EruptPost"}},
+	{AreaAdmin, "/console/dicts", "layout.nav.admin", "a", []string{"EruptDict"}},
+	{AreaAdmin, "/console/open-api", "layout.nav.admin", "a", []string{"EruptOpenApi"}},
+	{AreaAdmin, "/console/online", "layout.nav.admin", "a", []string{"EruptOnline"}},
 	{AreaAdmin, "/console/audit", "layout.nav.admin", "a", []string{"EruptOperateLog"}},
+	{AreaAdmin, "/console/logins", "layout.nav.admin", "a", []string{"EruptLoginLog"}},
 }
 
 // navOf returns the entries that the viewer may open, the first of each area.

@@ -33,6 +33,7 @@ func UserAction(account string, more ...string) string {
 // UserQuery is the filter of the list of accounts as it stands in the address bar.
 type UserQuery struct {
 	Text, State, Role, Order string
+	Org, Post                string // codes
 	Page, Size               int
 }
 
@@ -47,7 +48,7 @@ var UserOrders = []string{"account", "name", "created", "expires"}
 
 // ParseUserQuery reads the filter; what it does not understand it leaves out.
 func ParseUserQuery(v url.Values) UserQuery {
-	q := UserQuery{Text: strings.TrimSpace(v.Get("q")), Role: v.Get("role"), Page: whole(v.Get("page")), Size: whole(v.Get("size"))}
+	q := UserQuery{Text: strings.TrimSpace(v.Get("q")), Role: v.Get("role"), Org: v.Get("org"), Post: v.Get("post"), Page: whole(v.Get("page")), Size: whole(v.Get("size"))}
 	if s := v.Get("state"); slices.Contains(UserStateKeys, s) {
 		q.State = s
 	}
@@ -59,11 +60,11 @@ func ParseUserQuery(v url.Values) UserQuery {
 
 // Path returns the address of a list with this filter: list is UsersPath or that of its export.
 func (q UserQuery) Path(list string) string {
-	return withQuery(list, "q", q.Text, "state", q.State, "role", q.Role, "order", q.Order, "page", wholeText(q.Page, 1), "size", wholeText(q.Size, 0))
+	return withQuery(list, "q", q.Text, "state", q.State, "role", q.Role, "org", q.Org, "post", q.Post, "order", q.Order, "page", wholeText(q.Page, 1), "size", wholeText(q.Size, 0))
 }
 
 // Active reports whether anything is filtered.
-func (q UserQuery) Active() bool { return q.Text != "" || q.State != "" || q.Role != "" }
+func (q UserQuery) Active() bool { return q.Text+q.State+q.Role+q.Org+q.Post != "" }
 
 // Toggled returns the filter with the state switched on or off, on the first page.
 func (q UserQuery) Toggled(state string) UserQuery {
@@ -100,7 +101,10 @@ type UserList struct {
 	Pager  Pager
 	Chips  []FilterChip
 	Roles  []RoleChoice
-	All    int // accounts without any filter
+	Orgs   []GroupOption // to filter for, in tree order
+	Posts  []GroupOption
+	Placed bool // there are organisations
+	All    int  // accounts without any filter
 	Said   string
 }
 
@@ -113,6 +117,15 @@ type UserRow struct {
 	Expires       time.Time // zero: never
 	LastLogin     time.Time // zero: not known
 	Sessions      int       // open now
+	Org, Post     string    // names; empty: none
+}
+
+// place names organisation and post of a user.
+func (r UserRow) place() string {
+	if r.Org != "" && r.Post != "" {
+		return r.Org + " · " + r.Post
+	}
+	return r.Org + r.Post
 }
 
 // Dim reports whether nobody can log in with it.
@@ -128,6 +141,9 @@ type UserForm struct {
 	Expires                     string // as forms write it: 2026-12-31T18:00 in the viewer's zone; empty: never
 	AllowedIPs                  string
 	Roles                       []RoleChoice
+	Places                      bool   // organisation, post and first page can be chosen
+	Org, Post, Home             string // codes
+	Orgs, Posts, Homes          []GroupOption
 	Self                        bool // the viewer's own account: it cannot be locked or deleted here
 	MayAdmin                    bool // only an administrator makes administrators
 	Untouchable                 bool // an administrator's account, for viewers who are none

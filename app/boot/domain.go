@@ -15,6 +15,7 @@ import (
 	"eruptcloud/app/cluster"
 	"eruptcloud/app/config"
 	"eruptcloud/app/database"
+	"eruptcloud/app/dict"
 	"eruptcloud/app/fault"
 	"eruptcloud/app/fleet"
 )
@@ -24,6 +25,7 @@ type Domain struct {
 	DB     *database.DB
 	Fleet  *fleet.Fleet
 	Access *access.Access
+	Dicts  *dict.Dicts
 }
 
 // OpenDomain opens the database, migrated if the configuration says so, and the repositories on it. Its errors are ErrDatabase.
@@ -52,7 +54,8 @@ func newDomain(c *config.Config, db *database.DB, keys secrets, bus cluster.Bus,
 		return nil, err
 	}
 	return &Domain{
-		DB: db,
+		DB:    db,
+		Dicts: dict.New(dict.Options{DB: db}),
 		Fleet: fleet.New(fleet.Options{
 			DB: db, Bus: bus, Sealer: sealer, ValidateToken: c.CloudServer.ValidateAccessToken,
 			Grace: c.CloudServer.TokenGrace,

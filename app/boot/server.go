@@ -325,6 +325,7 @@ func (s *Server) mountAPIs() error {
 		Users: a.Users, Roles: a.Roles, Menus: a.Menus, Login: a.Login, Sessions: a.Sessions, Audit: a.Audit,
 		Captcha: a.Captcha, MFA: a.MFA, AlwaysCaptcha: s.c.Login.CaptchaAfter == 0, WeakPasswords: a.WeakPasswords(),
 		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads, Traces: s.proxy,
+		Orgs: a.Orgs, Posts: a.Posts, Dicts: s.domain.Dicts, OpenAPIs: a.OpenAPIs, Online: a.Online,
 		Listen: f.Listen, Fresh: f.Fresh, Done: s.closing, ReadTokens: f.Nodes, BadgeKey: s.badgeKey,
 	}); err != nil {
 		return err

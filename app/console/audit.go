@@ -98,6 +98,10 @@ func subjectPath(v *access.Session, action, subject string) string {
 		{"user password session", access.CodeUsers, views.UserPath},
 		{"role", access.CodeRoles, views.RolePath},
 		{"menu", access.CodeMenus, views.MenuPath},
+		{"org", access.CodeOrgs, views.OrgPath},
+		{"post", access.CodePosts, views.PostPath},
+		{"dict item", access.CodeDicts, views.DictPath},
+		{"openapi", access.CodeOpenAPI, views.OpenAPIPath},
 	} {
 		if slices.Contains(strings.Fields(k.kinds), kind) && v.Holds(k.code) {
 			return k.path(subject)

@@ -154,6 +154,12 @@ type Options struct {
 	Loads         Loads
 	Traces        Traces
 	History       History
+	// Where these are nil, the console has no such pages.
+	Orgs     Orgs
+	Posts    Posts
+	Dicts    Dicts
+	OpenAPIs OpenAPIs
+	Online   Online
 	// Fresh returns a number that is another one as soon as profiles, groups, holds or drains are (fleet.Fleet.Fresh); nil: nothing
 	// is kept from one request to the next.
 	Fresh func(context.Context) (uint64, error)

@@ -75,6 +75,7 @@ type world struct {
 	generation uint64
 	asked      func(context.Context) // hears who asks for the number
 	done       chan struct{}
+	upms       *upmsWorld // organisations, dictionaries and the like; nil: the console has none of them
 	deep       *deepWorld // drains, tokens, history and the like; nil: the console has none of them
 }
 
@@ -622,6 +623,9 @@ func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {
 	}
 	if w.deep != nil {
 		w.deep.fill(&options)
+	}
+	if w.upms != nil {
+		w.upms.fill(&options)
 	}
 	if w.traces != nil {
 		options.Traces = w.traces

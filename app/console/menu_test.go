@@ -168,7 +168,7 @@ func TestOfferAPageAsMenu(t *testing.T) {
 
 // The links that the other front end shows lead to pages of this one.
 func TestPagesOfTheServerExist(t *testing.T) {
-	s := newSite(t, commerce())
+	s := newSite(t, office(t))
 	for code, path := range eruptapi.Pages {
 		if got := s.get(path); got.Code != http.StatusOK {
 			t.Errorf("%s leads to %s, which answers %d", code, path, got.Code)

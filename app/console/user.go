@@ -28,6 +28,19 @@ func (p *pages) mountAccess(root *gin.RouterGroup) {
 	p.form(root, http.MethodPost, "/users/:account/logout", p.logoutUser, users+"@EDIT")
 	p.form(root, http.MethodPost, "/users/:account/delete", p.deleteUser, users+"@DELETE")
 	p.mountRoles(root)
+	if p.Orgs != nil && p.Posts != nil {
+		p.mountOrgs(root)
+		p.mountPosts(root)
+	}
+	if p.Dicts != nil {
+		p.mountDicts(root)
+	}
+	if p.OpenAPIs != nil {
+		p.mountOpenAPIs(root)
+	}
+	if p.Online != nil {
+		p.mountOnline(root)
+	}
 	p.mountMenus(root)
 	p.mountAudit(root)
 }
@@ -51,7 +64,7 @@ func (p *pages) oneOrNew(param string, form, one func(*gin.Context) error, code 
 
 // userFilter is what the list and its export select.
 func (p *pages) userFilter(ctx context.Context, q views.UserQuery) (access.UserFilter, error) {
-	f := access.UserFilter{Query: q.Text, Role: q.Role, Order: access.UserOrder(q.Order), State: access.UserState(q.State)}
+	f := access.UserFilter{Query: q.Text, Role: q.Role, Org: q.Org, Post: q.Post, Order: access.UserOrder(q.Order), State: access.UserState(q.State)}
 	if q.State == views.UserOnline {
 		online, err := p.Sessions.Accounts(ctx)
 		if err != nil {
@@ -90,6 +103,7 @@ func (p *pages) listUsers(c *gin.Context) error {
 	if m.Rows, err = p.userRows(ctx, found); err != nil {
 		return err
 	}
+	m.Placed = slices.ContainsFunc(found, func(u access.User) bool { return u.Org != 0 || u.Post != 0 })
 	if web.PrefersJSON(c.Request) {
 		return web.Twin(c, userTwin(m.Rows, total), nil)
 	}
@@ -135,7 +149,7 @@ func (p *pages) addUserChips(ctx context.Context, m *views.UserList, q views.Use
 		return err
 	}
 	m.Roles = roleChoices(roles, nil)
-	return nil
+	return p.addOrgsAndPosts(ctx, &m.Orgs, &m.Posts)
 }
 
 // userRows adds to users what other tables and the sessions know.
@@ -156,7 +170,7 @@ func (p *pages) userRows(ctx context.Context, users []access.User) ([]views.User
 	for _, u := range users {
 		r := views.UserRow{
 			Account: u.Account, Name: u.Name, Roles: rolesOf(u, roles), States: stateKeys(u, p.Now()), Created: u.Created,
-			Expires: u.ExpiresAt, LastLogin: last[u.Account],
+			Expires: u.ExpiresAt, LastLogin: last[u.Account], Org: u.OrgName, Post: u.PostName,
 		}
 		if slices.Contains(online, u.Account) {
 			sessions, err := p.Sessions.Of(ctx, u.Account)
@@ -208,6 +222,8 @@ type userItem struct {
 	Expires   time.Time `json:"expires,omitzero"`
 	LastLogin time.Time `json:"lastLogin,omitzero"`
 	Sessions  int       `json:"sessions"`
+	Org       string    `json:"org,omitempty"`  // name
+	Post      string    `json:"post,omitempty"` // name
 }
 
 // listTwin is a list as scripts get it.
@@ -222,7 +238,7 @@ func userTwin(rows []views.UserRow, total int) listTwin[userItem] {
 	for _, r := range rows {
 		out.Items = append(out.Items, userItem{
 			Account: r.Account, Name: r.Name, Roles: codesOf(r.Roles), States: append([]string{}, r.States...), Created: r.Created, Expires: r.Expires,
-			LastLogin: r.LastLogin, Sessions: r.Sessions,
+			LastLogin: r.LastLogin, Sessions: r.Sessions, Org: r.Org, Post: r.Post,
 		})
 	}
 	return out
@@ -264,7 +280,7 @@ func (p *pages) exportUsers(c *gin.Context) error {
 					states = append(states, views.Text(lang, "user.state."+s))
 				}
 				cells := []any{u.Account, u.Name, u.Email, u.Phone, strings.Join(codesOf(r.Roles), " "), strings.Join(states, ", "), u.Created, u.ExpiresAt,
-					r.LastLogin, r.Sessions, u.AllowedIPs, u.Remark}
+					r.LastLogin, r.Sessions, u.AllowedIPs, u.Remark, r.Org, r.Post}
 				if !yield(cells, nil) {
 					return
 				}
@@ -275,7 +291,7 @@ func (p *pages) exportUsers(c *gin.Context) error {
 		}
 	}
 	return web.CSV(c, "users", titles(ctx, "users.account", "users.name", "users.email", "users.phone", "users.roles", "nodes.state", "node.created",
-		"users.expires", "users.last_login", "users.sessions", "users.addresses", "node.remark"), iter.Seq2[[]any, error](rows))
+		"users.expires", "users.last_login", "users.sessions", "users.addresses", "node.remark", "orgs.org", "posts.post"), iter.Seq2[[]any, error](rows))
 }
 
 // exportPage is how many rows an export asks for at once.

@@ -32,7 +32,8 @@ func (p *pages) createUser(c *gin.Context) error {
 	if err == nil {
 		_, err = p.Users.Create(ctx, access.NewUser{
 			Account: m.Account, Name: m.Name, Password: password, Phone: m.Phone, Email: m.Email, Remark: m.Remark,
-			Enabled: m.Enabled, Admin: m.Admin, Roles: roles, ExpiresAt: expires, AllowedIPs: m.AllowedIPs, By: actor(c),
+			Enabled: m.Enabled, Admin: m.Admin, Roles: roles, ExpiresAt: expires, AllowedIPs: m.AllowedIPs,
+			Org: m.Org, Post: m.Post, Home: m.Home, By: actor(c),
 		})
 	}
 	if err := p.recordChange(c, "user.create", m.Account, nil, userFacts(m, roles), err); err != nil {
@@ -48,6 +49,7 @@ func userFields(c *gin.Context) views.UserForm {
 	return views.UserForm{
 		Name: text(c, "name"), Phone: text(c, "phone"), Email: text(c, "email"), Remark: text(c, "remark"),
 		Enabled: c.PostForm("enabled") == "1", Admin: c.PostForm("admin") == "1", Expires: text(c, "expires"), AllowedIPs: text(c, "allowedIPs"),
+		Org: text(c, "org"), Post: text(c, "post"), Home: text(c, "home"),
 	}
 }
 
@@ -55,7 +57,7 @@ func userFields(c *gin.Context) views.UserForm {
 func userFacts(m views.UserForm, roles []string) map[string]any {
 	return map[string]any{
 		"name": m.Name, "phone": m.Phone, "email": m.Email, "remark": m.Remark, "enabled": m.Enabled, "admin": m.Admin, "roles": roles,
-		"expires": m.Expires, "allowedIPs": m.AllowedIPs,
+		"expires": m.Expires, "allowedIPs": m.AllowedIPs, "org": m.Org, "post": m.Post, "home": m.Home,
 	}
 }
 
@@ -135,7 +137,7 @@ func (p *pages) userTwin(c *gin.Context, u access.User) error {
 func formOfUser(ctx context.Context, u access.User) views.UserForm {
 	return views.UserForm{
 		Account: u.Account, Name: u.Name, Phone: u.Phone, Email: u.Email, Remark: u.Remark, Enabled: u.Enabled, Admin: u.Admin,
-		Expires: formMoment(ctx, u.ExpiresAt), AllowedIPs: u.AllowedIPs,
+		Expires: formMoment(ctx, u.ExpiresAt), AllowedIPs: u.AllowedIPs, Org: u.OrgCode, Post: u.PostCode, Home: u.HomeCode,
 	}
 }
 
@@ -157,6 +159,18 @@ func (p *pages) saveUser(c *gin.Context) error {
 		patch.AllowedIPs = &m.AllowedIPs
 	} else {
 		m.AllowedIPs = before.AllowedIPs
+	}
+	for _, f := range []struct {
+		name     string
+		to       **string
+		form     *string
+		original string
+	}{{"org", &patch.Org, &m.Org, before.OrgCode}, {"post", &patch.Post, &m.Post, before.PostCode}, {"home", &patch.Home, &m.Home, before.HomeCode}} {
+		if _, sent := c.GetPostForm(f.name); sent {
+			*f.to = f.form
+		} else {
+			*f.form = f.original
+		}
 	}
 	self := m.Account == viewer(c).Account
 	if self {
@@ -201,6 +215,9 @@ func (p *pages) userForm(c *gin.Context, m views.UserForm, given []string, refus
 	m.Fields, m.Said, m.Self, m.MayAdmin = fields, said(c), m.Account == v.Account && !m.New, v.Admin
 	m.Weak = p.WeakPasswords
 	m.Roles = roleChoices(roles, given)
+	if err := p.addUserPlaces(ctx, &m); err != nil {
+		return err
+	}
 	if m.New {
 		return p.renderUser(c, m, nil)
 	}

@@ -11,7 +11,9 @@ import (
 // Pages are the server's own pages, as menus name them, and where the console shows them.
 var Pages = map[string]string{
 	access.CodeNodes: "/console/nodes", access.CodeGroups: "/console/groups", access.CodeUsers: "/console/users",
-	access.CodeRoles: "/console/roles", access.CodeMenus: "/console/menus", access.CodeAudit: "/console/audit",
+	access.CodeRoles: "/console/roles", access.CodeMenus: "/console/menus", access.CodeAudit: "/console/audit", access.CodeLogins: "/console/logins",
+	access.CodeOrgs: "/console/orgs", access.CodePosts: "/console/posts", access.CodeDicts: "/console/dicts",
+	access.CodeOpenAPI: "/console/open-api", access.CodeOnline: "/console/online",
 }
 
 // userInfo handles GET /erupt-api/userinfo.
