@@ -59,6 +59,11 @@ func office(t testing.TB) *world {
 		n.Password, n.Enabled, n.By = "correct horse", true, access.System
 		check(u.Users.Create(ctx, n))
 	}
+	for _, account := range []string{"admin", "reader"} { // else every page asks for it
+		if err := u.Users.ChangePassword(ctx, account, "correct horse", "another horse"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	check(u.dicts.Create(ctx, dict.Wish{Code: "level", Name: "Levels", Remark: "of customers", By: "lin.wei"}))
 	check(u.dicts.AddItem(ctx, "level", dict.ItemWish{Code: "gold", Name: "Gold", Value: "3"}))
 	check(u.dicts.AddItem(ctx, "level", dict.ItemWish{Code: "formula", Name: "=1+1", Value: "-2"}))

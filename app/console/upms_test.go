@@ -306,11 +306,11 @@ func TestOnlinePage(t *testing.T) {
 	if rows := strings.Join(texts(d.Find("[data-testid=online-row] td.p2")), ","); rows != "Administrator,林薇,林薇" {
 		t.Errorf("rows %q", rows)
 	}
-	own := d.Find(`[data-account=admin]`)
+	own := d.Find(`tr[data-account=admin]`)
 	if own.Find("[data-testid=this]").Length() != 1 || own.Find("[data-testid=end]").Length() != 0 {
 		t.Error("the viewer's own session is not marked, or can be ended by mistake")
 	}
-	first := d.Find(`[data-account="lin.wei"]`).First()
+	first := d.Find(`tr[data-account="lin.wei"]`).First()
 	id := strings.TrimPrefix(first.AttrOr("id", ""), "session-")
 	if !includes(first.Text(), "End all 2") || includes(d.Text(), "one") && d.Find("#session-one").Length() > 0 {
 		t.Errorf("row %q", first.Text())
