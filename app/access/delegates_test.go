@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"eruptcloud/app/access"
+	"eruptcloud/app/database"
 	"eruptcloud/app/fault"
 )
 
 func delegates(key string) *access.Delegates {
-	return access.New(access.Options{Key: []byte(key), Cost: cheap}).Delegates
+	return access.New(access.Options{DB: &database.DB{}, Key: []byte(key), Cost: cheap}).Delegates
 }
 
 func TestDelegates(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
+	"eruptcloud/app/web"
 )
 
 // logout handles GET and POST /erupt-api/logout.
@@ -21,7 +22,7 @@ func (a *API) logout(w http.ResponseWriter, r *http.Request) error {
 
 // changePassword handles POST /erupt-api/change-pwd, and GET, which erupt 1.x sends.
 func (a *API) changePassword(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.proving(r)
+	in, err := a.session(r)
 	if err != nil {
 		return err
 	}
@@ -36,6 +37,9 @@ func (a *API) changePassword(w http.ResponseWriter, r *http.Request) error {
 	} else if err := decode(w, r, &body); err != nil {
 		return err
 	}
+	if err := a.patient(in); err != nil {
+		return err
+	}
 	plain := a.decodeAll(body.Pwd, body.NewPwd, body.NewPwd2)
 	if plain[1] != plain[2] {
 		return result(w, fault.New(fault.Invalid, "the new passwords differ"))
@@ -46,7 +50,7 @@ func (a *API) changePassword(w http.ResponseWriter, r *http.Request) error {
 
 // verifyPassword handles POST /erupt-api/verify-pwd, which opens a locked screen.
 func (a *API) verifyPassword(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.proving(r)
+	in, err := a.session(r)
 	if err != nil {
 		return err
 	}
@@ -54,6 +58,9 @@ func (a *API) verifyPassword(w http.ResponseWriter, r *http.Request) error {
 		Pwd string `json:"pwd"`
 	}
 	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	if err := a.patient(in); err != nil {
 		return err
 	}
 	return told(w, a.o.Users.VerifyPassword(r.Context(), in.Account, a.decodeAll(body.Pwd)[0]))
@@ -92,12 +99,12 @@ func (a *API) avatar(w http.ResponseWriter, r *http.Request) error {
 	return result(w, fault.New(fault.Invalid, "this server keeps no uploaded pictures; save the profile with the address of one that begins with https://"))
 }
 
-// proving is session for what guesses a secret.
-func (a *API) proving(r *http.Request) (access.Session, error) {
-	if err := a.slow(r); err != nil {
-		return access.Session{}, err
+// patient bounds how often one account may try what guesses its secrets, beside the lock.
+func (a *API) patient(in access.Session) error {
+	if ok, retry := a.own.Allow(in.Account); !ok {
+		return web.TooFast(retry)
 	}
-	return a.session(r)
+	return nil
 }
 
 // told answers a command: what its user can put right stands in the envelope, with status 200 as erupt does it.

@@ -116,8 +116,9 @@ type handler func(http.ResponseWriter, *http.Request) error
 type API struct {
 	o        Options
 	routes   map[string]map[string]handler // path → method → handler
-	logins   *web.Limiter
-	pictures *web.Limiter
+	logins   *web.Limiter                  // by address
+	pictures *web.Limiter                  // by address
+	own      *web.Limiter                  // by account, of those who are logged in
 }
 
 // New returns the handler for what the proxy leaves to the server.
@@ -131,7 +132,7 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &API{o: o, logins: web.NewLimiter(5, 30, 20_000, o.Now), pictures: web.NewLimiter(2, 30, 20_000, o.Now)}
+	a := &API{o: o, logins: web.NewLimiter(5, 30, 20_000, o.Now), pictures: web.NewLimiter(2, 30, 20_000, o.Now), own: web.NewLimiter(5, 30, 20_000, o.Now)}
 	get := func(h handler) map[string]handler { return map[string]handler{http.MethodGet: h} }
 	post := func(h handler) map[string]handler { return map[string]handler{http.MethodPost: h} }
 	a.routes = map[string]map[string]handler{

@@ -337,7 +337,7 @@ func TestMenuLeavesOutWhatIsNowhere(t *testing.T) {
 	p := newPeople(t)
 	s := p.sessions["lin-token"]
 	s.Menus = nil
-	for i, value := range []string{"EruptOrg", "EruptPost", "EruptDict", "EruptOpenApi", "EruptOnline", "EruptLoginLog"} {
+	for i, value := range []string{"EruptNotice", "EruptJob", "EruptWidget"} {
 		id := int64(10 + 2*i)
 		s.Menus = append(s.Menus, access.Menu{ID: id, Code: value, Name: value, Type: "table", Value: value, Parent: 1},
 			access.Menu{ID: id + 1, Code: value + "@ADD", Name: "ADD", Type: "button", Value: value + "@ADD", Parent: id})

@@ -95,14 +95,14 @@ func (a *API) loginByDigest(w http.ResponseWriter, r *http.Request) error {
 
 // loginByCode handles POST /erupt-api/login-mfa, the second step of a login.
 func (a *API) loginByCode(w http.ResponseWriter, r *http.Request) error {
-	if err := a.slow(r); err != nil {
-		return err
-	}
 	var in struct {
 		Ticket string `json:"mfaTicket"`
 		Code   loose  `json:"code"`
 	}
 	if err := decode(w, r, &in); err != nil {
+		return err
+	}
+	if err := a.slow(r); err != nil {
 		return err
 	}
 	s, err := a.o.MFA.Complete(r.Context(), in.Ticket, string(in.Code), attempt(r, "", ""))

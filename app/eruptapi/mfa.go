@@ -48,12 +48,15 @@ func (a *API) mfaRecovery(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) mfaCodes(w http.ResponseWriter, r *http.Request, make codeMaker) error {
-	in, err := a.proving(r)
+	in, err := a.session(r)
 	if err != nil {
 		return err
 	}
 	var body mfaBody
 	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	if err := a.patient(in); err != nil {
 		return err
 	}
 	codes, err := make(r.Context(), in.Account, strings.TrimSpace(string(body.Code)))
@@ -65,12 +68,15 @@ func (a *API) mfaCodes(w http.ResponseWriter, r *http.Request, make codeMaker) e
 
 // mfaUnbind handles POST /erupt-api/mfa/unbind: it takes the password and a code.
 func (a *API) mfaUnbind(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.proving(r)
+	in, err := a.session(r)
 	if err != nil {
 		return err
 	}
 	var body mfaBody
 	if err := decode(w, r, &body); err != nil {
+		return err
+	}
+	if err := a.patient(in); err != nil {
 		return err
 	}
 	return told(w, a.o.MFA.Unbind(r.Context(), in.Account, a.decodeAll(body.Pwd)[0], string(body.Code)))
