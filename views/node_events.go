@@ -112,24 +112,38 @@ func InstancePath(node, id string) string {
 
 // src is where the live parts of a node's page come from.
 func (h NodeHead) src() string {
-	if h.Instance != "" && h.Tab == TabInstances {
+	switch {
+	case h.Instance != "" && h.Tab == TabInstances:
 		return InstancePath(h.Name, h.Instance)
+	case h.Instance != "" && h.switches():
+		return h.switchTo(h.Instance)
 	}
 	return NodePath(h.Name, h.Tab)
 }
 
-// switchTo is where the switcher leads: on the log it stays on the log.
+// switches reports whether one instance can be chosen on the tab. Configuration and settings are those of the node.
+func (h NodeHead) switches() bool {
+	return (len(h.Instances) > 0 || h.Instance != "") && h.Tab != TabConfig && h.Tab != TabSettings
+}
+
+// switchTo is where the switcher leads: to the same tab, as far as it is about one instance.
 func (h NodeHead) switchTo(id string) string {
-	if h.Tab == TabLog {
+	switch h.Tab {
+	case TabLog:
 		return LogPath(h.Name, id)
+	case TabEvents:
+		return EventQuery{Node: h.Name, Instance: id}.Path(TabEvents)
+	case TabPages, TabRoute:
+		return withQuery(NodePath(h.Name, h.Tab), "instance", id)
 	}
 	return InstancePath(h.Name, id)
 }
 
 // allInstances is where the switcher's first entry leads.
 func (h NodeHead) allInstances() string {
-	if h.Tab == TabLog {
-		return NodePath(h.Name, TabLog)
+	switch h.Tab {
+	case TabLog, TabEvents, TabPages, TabRoute:
+		return NodePath(h.Name, h.Tab)
 	}
 	return NodePath(h.Name, TabInstances)
 }

@@ -32,7 +32,7 @@ func instanceSwitch(h NodeHead) templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		if len(h.Instances) > 0 && (h.Tab == TabInstances || h.Tab == TabOverview || h.Tab == TabLog) {
+		if h.switches() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<details class=\"drop-menu\"><summary class=\"btn\" data-testid=\"instance-switch\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

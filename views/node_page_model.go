@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	"github.com/a-h/templ"
 )
 
 // NodeSideModel is the list of nodes beside one node.
@@ -45,7 +47,8 @@ type NodeHead struct {
 	NodeRow
 	Tab     string
 	Side    NodeSideModel
-	Pages   int // pages that its instances host
+	Tree    *ConfigSide // of all configurations, on the tab of this one's; nil: the nodes of the group
+	Pages   int         // pages that its instances host
 	Rev     int64
 	Left    Say // why the last instance left, if that was lately
 	Holds   []HoldView
@@ -60,6 +63,14 @@ type NodeHead struct {
 	CanDrain  bool // the server knows how
 	HasEvents bool // the server keeps what happened
 	HasRoute  bool // and where requests went
+}
+
+// side is the list beside the page.
+func (h NodeHead) side() templ.Component {
+	if h.Tree != nil {
+		return ConfigSideList(*h.Tree)
+	}
+	return NodeSide(h.Side)
 }
 
 // InstanceLink is an instance in the switcher.

@@ -91,7 +91,7 @@ func nodeLayout(h NodeHead) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Layout(LayoutModel{Title: h.Name, Area: AreaNodes, Side: NodeSide(h.Side), Said: h.Said}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Layout(LayoutModel{Title: h.Name, Area: AreaNodes, Side: h.side(), Said: h.Said}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

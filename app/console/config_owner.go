@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -18,6 +19,11 @@ func (p *pages) nodeConfig(c *gin.Context) (configOwner, error) {
 		return configOwner{}, err
 	}
 	node := n.state.node
+	if viewer(c).Holds(access.CodeGroups) {
+		if n.head.Tree, err = p.configTree(c, "node:"+node.Name); err != nil {
+			return configOwner{}, err
+		}
+	}
 	return configOwner{
 		ConfigTarget: views.ConfigTarget{Path: views.NodePath(node.Name, views.TabConfig), Title: node.Name, Node: n.head},
 		subject:      node.Name, text: node.Config, revision: node.Revision, nodes: 1, instances: len(n.state.instances),
@@ -91,19 +97,47 @@ func (p *pages) groupConfig(c *gin.Context) (configOwner, error) {
 	return o, nil
 }
 
+// configTree is the side list for a node's configuration: the nodes that the viewer sees, in the groups whose configurations he
+// may look at; those of other groups stand beside all groups.
+func (p *pages) configTree(c *gin.Context, current string) (*views.ConfigSide, error) {
+	states, _, err := p.fleet(c, access.CodeNodes)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := p.Groups.List(c.Request.Context())
+	if err != nil {
+		return nil, err
+	}
+	m := configSide(states, newGroupTree(p.visibleGroups(c, access.CodeGroups, groups)), current)
+	return &m, nil
+}
+
 // configSide is the side list of all configurations.
 func configSide(states []*nodeState, tree *groupTree, current string) views.ConfigSide {
 	m := views.ConfigSide{Current: current}
 	nodes := map[string][]views.ConfigLink{}
+	within := ""
 	for _, s := range states {
-		nodes[s.node.Group] = append(nodes[s.node.Group], views.ConfigLink{
+		group := s.node.Group
+		if _, seen := tree.byCode[group]; !seen {
+			group = ""
+		}
+		link := views.ConfigLink{
 			Key: "node:" + s.node.Name, Name: s.node.Name, Path: views.NodePath(s.node.Name, views.TabConfig), Revision: s.node.Revision,
-		})
+		}
+		if link.Key == current && len(nodes[group]) >= maxConfigLinks { // the one that is looked at is always listed
+			nodes[group] = slices.Insert(nodes[group], 0, link)
+		} else {
+			nodes[group] = append(nodes[group], link)
+		}
+		if link.Key == current {
+			within = group
+		}
 	}
 	for _, g := range tree.sorted {
 		m.Groups = append(m.Groups, views.ConfigGroup{
 			ConfigLink: views.ConfigLink{Key: "group:" + g.Code, Name: tree.name(g.Code), Path: views.GroupPath(g.Code, "/config"), Revision: g.Revision},
-			Depth:      g.depth, Nodes: capped(nodes[g.Code]), Open: current == "group:"+g.Code,
+			Depth:      g.depth, Nodes: capped(nodes[g.Code]), Open: current == "group:"+g.Code || within == g.Code,
 		})
 	}
 	m.Loose = capped(nodes[""])
@@ -112,6 +146,8 @@ func configSide(states []*nodeState, tree *groupTree, current string) views.Conf
 
 // capped bounds a side list; the node list has them all.
 func capped(links []views.ConfigLink) []views.ConfigLink {
-	const most = 100
-	return links[:min(len(links), most)]
+	return links[:min(len(links), maxConfigLinks)]
 }
+
+// maxConfigLinks is how many nodes of a group the side list of configurations names.
+const maxConfigLinks = 100

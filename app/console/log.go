@@ -56,6 +56,9 @@ func (p *pages) nodeLog(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Query("instance") == v.instance && !v.merged() {
+		n.head.Instance = v.instance
+	}
 	return web.Twin(c, logDocumentOf(m.Chunk), views.LogPage(n.head, m), views.NodeHeadFragment, views.SideFragment, views.NavNodesFragment)
 }
 

@@ -59,6 +59,7 @@ func (p *pages) nodeEvents(c *gin.Context) error {
 		return fault.New(fault.NotFound, "nothing is at this address")
 	}
 	m := views.NodeEvents{NodeHead: n.head, Query: views.ParseEventQuery(n.state.node.Name, c.Request.URL.Query())}
+	m.Instance = m.Query.Instance
 	f := eventFilter(m.Query)
 	f.Page, f.PageSize = max(m.Query.Page, 1), eventsPerPage
 	events, total, err := p.History.List(c.Request.Context(), f)

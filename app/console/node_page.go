@@ -69,9 +69,13 @@ func (p *pages) nodePages(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	erupts := n.state.erupts()
+	state := n.state
+	if id := c.Query("instance"); id != "" {
+		n.head.Instance, state = id, n.state.only(id)
+	}
+	erupts := state.erupts()
 	m := views.NodePages{
-		NodeHead: n.head, Modules: n.state.modules(),
+		NodeHead: n.head, Modules: state.modules(),
 		Links: pageLinks(c, n.state.node.Name, erupts[:min(len(erupts), maxListedPages)]),
 	}
 	if p.Pages != nil {

@@ -179,6 +179,18 @@ func (s *nodeState) erupts() []string {
 	return slices.Compact(all)
 }
 
+// only is the node as if it had that one of its instances.
+func (s *nodeState) only(id string) *nodeState {
+	one := *s
+	one.instances = nil
+	for _, i := range s.instances {
+		if i.ID == id {
+			one.instances = append(one.instances, i)
+		}
+	}
+	return &one
+}
+
 func (s *nodeState) modules() []string {
 	var all []string
 	for _, i := range s.instances {

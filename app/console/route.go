@@ -28,11 +28,15 @@ func (p *pages) nodeRoute(c *gin.Context) error {
 		return err
 	}
 	node := n.state.node
+	n.head.Instance = limitedText(c.Query("instance"), 255)
 	m := views.RouteModel{NodeHead: n.head, Counts: map[views.RouteOutcome]int{}, Outcome: outcomeOf(c.Query("outcome"))}
 	traces := p.Traces.Traces(node.Name, 0)
 	id := c.Query("id")
 	for _, t := range traces {
 		shown := traceFor(viewer(c), t)
+		if m.Instance != "" && !shown.Tried(m.Instance) {
+			continue
+		}
 		m.Kept++
 		m.Counts[shown.Outcome()]++
 		if m.Outcome == "" || shown.Outcome() == m.Outcome {

@@ -51,7 +51,7 @@
     try { answer = await fetch(src, { headers: { "HX-Request": "true", "HX-Current-URL": ec.behind || location.href, Accept: "text/html" } }); } catch { lost(); return; }
     const away = answer.headers.get("HX-Redirect");
     if (away) { ec.unveil?.(); ec.keepText(answer.status === 401); location.href = away; return; }
-    if (answer.status === 404 || answer.status === 403) { gone(await answer.text()); return; }
+    if (answer.status === 404 || answer.status === 403) { gone(answer.status, await answer.text()); return; }
     if (!answer.ok) return; // the next change asks again
     const box = document.createElement("template");
     box.innerHTML = await answer.text();
@@ -64,10 +64,18 @@
     alarm();
   };
   // The thing that the page shows is gone, or no longer permitted: the page stays readable and says so (U21).
-  const gone = (html) => {
+  const gone = (status, html) => {
     const n = document.getElementById("notice");
-    if (n && !n.hasChildNodes()) { n.innerHTML = html; }
+    if (n && !n.querySelector("[data-gone]")) {
+      n.innerHTML = html;
+      const line = document.createElement("p");
+      line.dataset.gone = status;
+      line.textContent = status === 403 ? words().forbidden : words().gone;
+      n.querySelector(".notice > div")?.append(line);
+    }
     for (const el of $$("[data-live]")) el.removeAttribute("data-live");
+    waiting.clear();
+    for (const el of $$("[hx-trigger^=every]")) { const still = el.cloneNode(true); still.removeAttribute("hx-trigger"); still.removeAttribute("hx-get"); el.replaceWith(still); }
   };
 
   // ---- swapping without taking anything away (U61) ----
