@@ -215,7 +215,8 @@ func (u *Users) Delete(ctx context.Context, account string, by Actor) error {
 				}
 			}
 		}
-		if err := tx.User.Update().Where(user.ID(row.ID)).ClearRoles().Exec(ctx); err != nil {
+		// Whoever changed himself refers to himself, and the foreign keys of erupt 1.12 hold him by that.
+		if err := tx.User.Update().Where(user.ID(row.ID)).ClearRoles().ClearCreateUserID().ClearUpdateUserID().Exec(ctx); err != nil {
 			return err
 		}
 		if err := u.forget(ctx, tx, row.ID); err != nil {
