@@ -64,7 +64,7 @@ type farm struct {
 
 var sharedFarm *farm
 
-// farmTimeout is node_request_timeout there.
+// farmTimeout is node_request_timeout of the second replica; the first waits longer, for exports that take their time.
 const farmTimeout = 8 * time.Second
 
 // javaFarm returns the farm with everything up and the admin logged in at both replicas.
@@ -94,8 +94,8 @@ func plantFarm(t *testing.T) *farm {
 	f := &farm{lasting: l, listen: [2]string{freeAddr(t), freeAddr(t)}, sessions: map[string]string{}}
 	// The survival check must not be what finds the dead: failover has to.
 	f.production = startProductionAt(l, []string{
-		"EC_CLOUD_SERVER_NODE_SURVIVE_CHECK_TIME=5m", "EC_CLOUD_SERVER_NODE_REQUEST_TIMEOUT=" + farmTimeout.String(), "EC_SERVER_DRAIN_TIMEOUT=20s",
-	}, f.listen[:])
+		"EC_CLOUD_SERVER_NODE_SURVIVE_CHECK_TIME=5m", "EC_CLOUD_SERVER_NODE_REQUEST_TIMEOUT=60s", "EC_SERVER_DRAIN_TIMEOUT=20s",
+	}, []string{"EC_CLOUD_SERVER_NODE_REQUEST_TIMEOUT=" + farmTimeout.String()}, f.listen[:])
 	f.db = javaDatabase(l)
 	f.token = f.one.node(javaName)
 	f.tap = newTap(l, f.listen[0])
@@ -166,7 +166,7 @@ func (f *farm) restart(i int, program string) *server {
 	if program == "" {
 		program, _ = binary() // it has started already
 	}
-	fresh := launchProgram(f.lasting, program, old.Data, f.env, "--listen", f.listen[i])
+	fresh := launchProgram(f.lasting, program, old.Data, f.settings(i), "--listen", f.listen[i])
 	old.process = fresh.process
 	return old
 }

@@ -42,7 +42,7 @@ func startMixed(t *testing.T) *mixed {
 	testbed.Require(t, "java")
 	testbed.Require(t, "mvn")
 	m := &mixed{listen: []string{freeAddr(t), freeAddr(t)}, players: map[string]*testbed.EruptNode{}, versions: map[string]string{}}
-	m.production = startProductionAt(t, []string{"EC_SERVER_SHUTDOWN_GRACE=1s"}, m.listen)
+	m.production = startProductionAt(t, []string{"EC_SERVER_SHUTDOWN_GRACE=1s"}, nil, m.listen)
 	m.balancer = newBalancer(t, m.listen...)
 	plane := *m.one
 	plane.URL = "http://" + m.balancer.addr

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,17 +22,18 @@ type production struct {
 	redis    *testbed.RedisProc
 	client   *redis.Client
 	env      []string // of both
+	second   []string // of the second alone
 }
 
 func startProduction(t *testing.T) *production {
 	t.Helper()
-	return startProductionAt(t, nil, []string{"127.0.0.1:0", "127.0.0.1:0"})
+	return startProductionAt(t, nil, nil, []string{"127.0.0.1:0", "127.0.0.1:0"})
 }
 
-// startProductionAt is startProduction with more settings and the addresses to listen on.
-func startProductionAt(t testing.TB, env, listen []string) *production {
+// startProductionAt is startProduction with more settings, those of the second replica alone, and the addresses to listen on.
+func startProductionAt(t testing.TB, env, second, listen []string) *production {
 	t.Helper()
-	p := &production{redis: testbed.RedisServer(t)}
+	p := &production{redis: testbed.RedisServer(t), second: second}
 	options, err := redis.ParseURL(p.redis.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +46,16 @@ func startProductionAt(t testing.TB, env, listen []string) *production {
 		"EC_SESSION_KEYS=" + key('s'), "EC_SECRETS_TOKEN_KEY=" + key('t'), "EC_NETGUARD_ALLOW_LOOPBACK=true",
 		"EC_CLOUD_SERVER_HEARTBEAT_TIME=1s",
 	}, env...)
-	p.one, p.two = serve(t, p.env, "--listen", listen[0]), serve(t, p.env, "--listen", listen[1])
+	p.one, p.two = serve(t, p.env, "--listen", listen[0]), serve(t, p.settings(1), "--listen", listen[1])
 	return p
+}
+
+// settings are those of a replica.
+func (p *production) settings(i int) []string {
+	if i == 0 {
+		return p.env
+	}
+	return slices.Concat(p.env, p.second)
 }
 
 // as returns a replica as seen by somebody else's session.

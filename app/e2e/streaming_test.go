@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,14 +20,16 @@ import (
 
 // growth measures how far a process's resident memory rises above its value at the start.
 type growth struct {
-	stop chan struct{}
+	stop func()
 	done chan struct{}
 	peak atomic.Int64
 	base int64
 }
 
 func watchMemory(t testing.TB, pid int) *growth {
-	g := &growth{stop: make(chan struct{}), done: make(chan struct{}), base: rss(t, pid)}
+	over := make(chan struct{})
+	g := &growth{stop: sync.OnceFunc(func() { close(over) }), done: make(chan struct{}), base: rss(t, pid)}
+	t.Cleanup(func() { g.end() })
 	g.peak.Store(g.base)
 	go func() {
 		defer close(g.done)
@@ -34,7 +37,7 @@ func watchMemory(t testing.TB, pid int) *growth {
 		defer tick.Stop()
 		for {
 			select {
-			case <-g.stop:
+			case <-over:
 				return
 			case <-tick.C:
 				g.peak.Store(max(g.peak.Load(), rss(t, pid)))
@@ -46,7 +49,7 @@ func watchMemory(t testing.TB, pid int) *growth {
 
 // end returns the highest growth in MiB.
 func (g *growth) end() int64 {
-	close(g.stop)
+	g.stop()
 	<-g.done
 	return (g.peak.Load() - g.base) >> 20
 }
