@@ -30,7 +30,7 @@ const (
 )
 
 func wrongCode() *fault.Error {
-	return fault.New(fault.Invalid, "the code is wrong or was used already").Field("code", "the code is wrong or was used already")
+	return fault.New(fault.Invalid, "the code is wrong or was used already").Field("code", "is wrong or was used already")
 }
 
 // errTicket is the answer to a second step whose first one is over.

@@ -63,6 +63,9 @@ func (p *pages) loginPicture(c *gin.Context) error {
 
 // loginByCode handles POST /console/login/mfa, the second step of a login.
 func (p *pages) loginByCode(c *gin.Context) error {
+	if err := complete(c, "ticket", "code"); err != nil {
+		return err
+	}
 	m := views.LoginCode{Ticket: c.PostForm("ticket"), Account: text(c, "account"), Next: web.SafeNext(c.PostForm("next"))}
 	if ok, retry := p.logins.Allow(web.LimitKey(web.ClientIP(c.Request))); !ok {
 		return web.TooFast(retry)
@@ -102,6 +105,9 @@ func (p *pages) mfaEnroll(c *gin.Context) error {
 
 // mfaConfirm handles POST /console/me/mfa/confirm and shows the recovery codes, this once.
 func (p *pages) mfaConfirm(c *gin.Context) error {
+	if err := complete(c, "code"); err != nil {
+		return err
+	}
 	ctx, account := c.Request.Context(), viewer(c).Account
 	codes, err := p.MFA.Confirm(ctx, account, c.PostForm("code"))
 	if err := p.record(c, "mfa.bind", account, err); err != nil {
@@ -115,6 +121,9 @@ func (p *pages) mfaConfirm(c *gin.Context) error {
 
 // mfaCodes handles POST /console/me/mfa/codes: new recovery codes.
 func (p *pages) mfaCodes(c *gin.Context) error {
+	if err := complete(c, "code"); err != nil {
+		return err
+	}
 	account := viewer(c).Account
 	codes, err := p.MFA.NewCodes(c.Request.Context(), account, c.PostForm("code"))
 	return p.showMFA(c, views.MFAPage{Codes: codes}, p.record(c, "mfa.codes", account, err))
@@ -122,6 +131,9 @@ func (p *pages) mfaCodes(c *gin.Context) error {
 
 // mfaUnbind handles POST /console/me/mfa/unbind.
 func (p *pages) mfaUnbind(c *gin.Context) error {
+	if err := complete(c, "password", "code"); err != nil {
+		return err
+	}
 	account := viewer(c).Account
 	err := p.MFA.Unbind(c.Request.Context(), account, c.PostForm("password"), c.PostForm("code"))
 	if err := p.record(c, "mfa.unbind", account, err); err != nil {
@@ -161,6 +173,9 @@ func qrPath(size int, dark func(x, y int) bool) string {
 }
 
 func (p *pages) showMFA(c *gin.Context, m views.MFAPage, refused error) error {
+	if refused != nil && !strings.Contains(c.GetHeader("Accept"), "text/html") {
+		return refused // a script gets no page
+	}
 	fields, err := formFault(c, refused)
 	if err != nil {
 		return err

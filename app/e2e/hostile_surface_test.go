@@ -310,6 +310,8 @@ func (e endpoint) localRefusals(who string) []int {
 	switch {
 	case slices.Contains(openLocal, e.pattern):
 		return nil
+	case strings.HasPrefix(e.pattern, "/erupt-api/open-api/"): // no session, but a secret, and not as often as one likes
+		return []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusTooManyRequests}
 	case who == nobody:
 		return []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed}
 	case slices.Contains(ownLocal, e.pattern):

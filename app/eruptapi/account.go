@@ -79,6 +79,9 @@ func (a *API) profile(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(w, r, &body); err != nil {
 		return err
 	}
+	if body.Name == nil && body.Avatar == nil {
+		return fault.New(fault.Invalid, "send name or avatar to change")
+	}
 	patch := access.UserPatch{Name: body.Name, By: access.Actor{Account: in.Account, Admin: in.Admin}}
 	u, err := a.o.Users.ByAccount(r.Context(), in.Account)
 	if err != nil {
