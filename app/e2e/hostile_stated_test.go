@@ -120,6 +120,51 @@ POST   /console/menus/:menu                         menus@EDIT        -
 PUT    /console/menus/:menu                         menus@EDIT        -
 POST   /console/menus/:menu/move                    menus@EDIT        -
 POST   /console/menus/:menu/delete                  menus@DELETE      -
+GET    /console/orgs                                orgs              -
+GET    /console/orgs.csv                            orgs              -
+GET    /console/orgs/new                            orgs@ADD          -
+POST   /console/orgs                                orgs@ADD          -
+GET    /console/orgs/:org                           orgs|orgs@ADD     -
+POST   /console/orgs/:org                           orgs@EDIT         -
+PUT    /console/orgs/:org                           orgs@EDIT         -
+POST   /console/orgs/:org/move                      orgs@EDIT         -
+POST   /console/orgs/:org/delete                    orgs@DELETE       -
+GET    /console/posts                               posts             -
+GET    /console/posts.csv                           posts             -
+GET    /console/posts/new                           posts@ADD         -
+POST   /console/posts                               posts@ADD         -
+GET    /console/posts/:post                         posts|posts@ADD   -
+POST   /console/posts/:post                         posts@EDIT        -
+PUT    /console/posts/:post                         posts@EDIT        -
+POST   /console/posts/:post/delete                  posts@DELETE      -
+GET    /console/dicts                               dicts             -
+GET    /console/dicts.csv                           dicts             -
+GET    /console/dicts/new                           dicts@ADD         -
+POST   /console/dicts                               dicts@ADD         -
+GET    /console/dicts/:dict                         dicts|dicts@ADD   -
+POST   /console/dicts/:dict                         dicts@EDIT        -
+PUT    /console/dicts/:dict                         dicts@EDIT        -
+POST   /console/dicts/:dict/delete                  dicts@DELETE      -
+GET    /console/dicts/:dict/items.csv               items             -
+POST   /console/dicts/:dict/import                  items@IMPORTABLE  -
+POST   /console/dicts/:dict/items                   items@ADD         -
+GET    /console/dicts/:dict/items/:item             items|items@ADD   -
+POST   /console/dicts/:dict/items/:item             items@EDIT        -
+PUT    /console/dicts/:dict/items/:item             items@EDIT        -
+POST   /console/dicts/:dict/items/:item/delete      items@DELETE      -
+GET    /console/open-api                            openapi           -
+GET    /console/open-api.csv                        openapi           -
+GET    /console/open-api/new                        openapi@ADD       -
+POST   /console/open-api                            openapi@ADD       -
+GET    /console/open-api/:appid                     openapi|openapi@ADD -
+POST   /console/open-api/:appid                     openapi@EDIT      -
+PUT    /console/open-api/:appid                     openapi@EDIT      -
+POST   /console/open-api/:appid/secret              openapi@EDIT      -
+POST   /console/open-api/:appid/end                 openapi@EDIT      -
+POST   /console/open-api/:appid/delete              openapi@DELETE    -
+GET    /console/online                              online            -
+GET    /console/online.csv                          online            -
+POST   /console/online/:account/end                 online@DELETE     -
 GET    /console/audit                               audit             -
 GET    /console/audit.csv                           audit             -
 GET    /console/audit/:entry                        audit             -
@@ -195,6 +240,7 @@ GET    /erupt-cloud-api/erupt-cloud-node-log        log               node
 // words stand for codes in statedRights.
 var words = map[string]string{
 	"nodes": access.CodeNodes, "groups": access.CodeGroups, "users": access.CodeUsers, "roles": access.CodeRoles, "menus": access.CodeMenus,
+	"orgs": access.CodeOrgs, "posts": access.CodePosts, "dicts": access.CodeDicts, "items": access.CodeDictItems, "openapi": access.CodeOpenAPI, "online": access.CodeOnline,
 	"audit": access.CodeAudit, "logins": access.CodeLogins, "token": access.CodeViewToken, "manage": access.CodeManageNodes, "log": access.CodeNodeLog, "page": "orders.Secret",
 }
 

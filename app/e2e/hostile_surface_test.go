@@ -46,6 +46,7 @@ type endpoint struct {
 // examples fill the placeholders of routes.
 var examples = map[string]string{
 	":node": "orders", "userinfo:node": "userinfoorders", ":nodeName": "orders", ":instanceId": "ABCDEF", ":group": "east", ":account": "clerk", ":role": "clerks", ":menu": "pageAllowed",
+	":org": "ghost", ":post": "ghost", ":dict": "ghost", ":item": "1", ":appid": "es00000000000000",
 	":page": "orders.Secret", "*file": "css/console.css", ":id": "ABCDEF0123456789", ":entry": "1", "{f}": "field", "{id}": "7", "**": "report/sales.html", "{e}": "orders.Secret",
 }
 
@@ -93,6 +94,20 @@ var forms = map[string]string{
 	"/console/menus/:menu":                  "name=Taken+over&type=table&value=orders.Secret&parent=&icon=&status=open&sort=",
 	"/console/roles":                        "code=intruders&name=Intruders&enabled=1",
 	"/console/roles/:role":                  "name=Taken+over&enabled=1",
+	"/console/orgs":                         "code=intruders&name=Intruders&parent=&sort=0",
+	"/console/orgs/:org":                    "name=Taken+over&parent=&sort=0",
+	"/console/orgs/:org/move":               "to=up",
+	"/console/posts":                        "code=intruder&name=Intruder&weight=0",
+	"/console/posts/:post":                  "name=Taken+over&weight=0",
+	"/console/dicts":                        "code=intruder&name=Intruder&remark=",
+	"/console/dicts/:dict":                  "name=Taken+over&remark=",
+	"/console/dicts/:dict/import":           "text=code%2Cname%0Aa%2Cb",
+	"/console/dicts/:dict/items":            "code=a&name=b&value=c&sort=1&remark=",
+	"/console/dicts/:dict/items/:item":      "code=a&name=b&value=c&sort=1&remark=",
+	"/console/open-api":                     "name=Intruder&account=erupt&minutes=5&enabled=1",
+	"/console/open-api/:appid":              "name=Taken+over&account=erupt&minutes=5&enabled=1",
+	"/console/open-api/:appid/secret":       "confirm=1",
+	"/console/online/:account/end":          "session=00000000000000000000000000000000",
 	"/console/me":                           "name=x",
 	"/console/me/logout-one":                "session=00000000000000000000000000000000",
 	"/console/menus/:menu/move":             "to=up",
