@@ -81,7 +81,7 @@ func adminSide(current string) templ.Component {
 			}
 		}
 		if May(ctx, "EruptPost") {
-			templ_7745c5c3_Err = adminLink(PostsPath, "mark", T(ctx, "posts.title"), current == "posts").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = adminLink(PostsPath, "date", T(ctx, "posts.title"), current == "posts").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
