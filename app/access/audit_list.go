@@ -151,7 +151,9 @@ func entryOf(r *ent.OperateLog, x *ent.OperateExtra) Entry {
 		OK: bool(r.Status), Error: r.ErrorInfo, Took: time.Duration(r.TotalTime) * time.Millisecond, Params: paramsOf(r.ReqParam),
 		Before: paramsOf(r.BeforeData),
 	}
-	if x != nil {
+	if x == nil { // written by a Java server, which masks nothing
+		e.URL, e.Params, e.Before = maskURL(r.ReqAddr), foreignParams(r.ReqParam), foreignParams(r.BeforeData)
+	} else {
 		e.Account, e.Subject, e.RequestID = x.Account, x.Subject, x.RequestID
 	}
 	return e

@@ -110,6 +110,20 @@ func maskURL(raw string) string {
 	return u.String()
 }
 
+// foreignParams is paramsOf for what was written without masking: JSON, or lines like _token=[…].
+func foreignParams(text string) json.RawMessage {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(maskParams(json.RawMessage(text)))
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if key, _, found := strings.Cut(line, "="); found && secretKey(key) {
+			lines[i] = key + "=" + masked
+		}
+	}
+	return paramsOf(strings.Join(lines, "\n"))
+}
+
 // paramsOf reads what the trail holds; a Java server may have written parameters that are no JSON.
 func paramsOf(text string) json.RawMessage {
 	if text == "" {

@@ -14,9 +14,21 @@ var functions = []struct{ Code, Name string }{
 	{"ADD", "ADD"}, {"EDIT", "EDIT"}, {"DELETE", "DELETE"}, {"EXPORT", "EXPORT"}, {"IMPORTABLE", "IMPORT"}, {"VIEW_DETAIL", "DETAIL"},
 }
 
-// addButtons creates the buttons of a table or tree that are missing.
+// functionsOf are the functions of a type of page: all of a table or a tree, adding and changing of a form.
+func functionsOf(kind string) []struct{ Code, Name string } {
+	switch kind {
+	case TypeTable, TypeTree:
+		return functions
+	case TypeForm:
+		return functions[:2]
+	}
+	return nil
+}
+
+// addButtons creates the buttons of a page that are missing.
 func addButtons(ctx context.Context, tx *ent.Tx, row *ent.Menu) error {
-	if row.Type != TypeTable && row.Type != TypeTree {
+	wanted := functionsOf(row.Type)
+	if len(wanted) == 0 {
 		return nil
 	}
 	have, err := tx.Menu.Query().Where(menu.ParentMenuID(row.ID)).Select(menu.FieldValue).Strings(ctx)
@@ -24,7 +36,7 @@ func addButtons(ctx context.Context, tx *ent.Tx, row *ent.Menu) error {
 		return err
 	}
 	var missing []*ent.MenuCreate
-	for i, f := range functions {
+	for i, f := range wanted {
 		value := row.Value + "@" + f.Code
 		if slices.ContainsFunc(have, func(h string) bool { return strings.EqualFold(h, value) }) {
 			continue

@@ -12,6 +12,7 @@ import (
 type Page struct {
 	Node, NodeLabel string
 	Erupt, Title    string
+	Type            string // of the menu: table, tree or form; empty: table
 }
 
 func (p Page) full() string { return p.Node + "." + p.Erupt }
@@ -20,7 +21,7 @@ func (p Page) full() string { return p.Node + "." + p.Erupt }
 func PageMenus(all []Menu) map[string]Menu {
 	out := map[string]Menu{}
 	for _, m := range all {
-		if m.Type == TypeTable || m.Type == TypeTree {
+		if len(functionsOf(m.Type)) > 0 {
 			out[permissionKey(m.Value)] = m
 		}
 	}
@@ -42,7 +43,7 @@ func (m *Menus) Offer(ctx context.Context, p Page) (made Menu, added bool, err e
 	if err != nil && !fault.Is(err, fault.Conflict) {
 		return Menu{}, false, err
 	}
-	n := NewMenu{Name: orText(p.Title, p.Erupt), Type: TypeTable, Value: p.full(), Parent: folder}
+	n := NewMenu{Name: orText(p.Title, p.Erupt), Type: orText(p.Type, TypeTable), Value: p.full(), Parent: folder}
 	if codeRule.MatchString(p.full()) {
 		n.Code = p.full() // two who offer the same page at once make one menu
 	}
