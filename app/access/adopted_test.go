@@ -231,14 +231,14 @@ func TestAdoptedUsersAreKeptAsErupts(t *testing.T) {
 		if got := values(t, w.db, "SELECT * FROM e_upms_user WHERE account <> 'lin' ORDER BY id"); got != others {
 			t.Error("rows of other users changed")
 		}
-		if _, err := w.db.SQL.Exec("UPDATE e_upms_user SET update_user_id = id WHERE account = 'oldlin'"); err != nil { // he changed his password
-			t.Fatal(err)
-		}
 		// A user of every kind is listed and can be locked and deleted; foreign keys of erupt's hold none of them.
 		for _, account := range []string{"oldlin", "nullstatus", "plain", "nullflag", "lin"} {
 			off := false
 			if _, err := w.Users.Update(t.Context(), account, access.UserPatch{Enabled: &off, By: by}); err != nil {
 				t.Errorf("lock %s: %v", account, err)
+			}
+			if _, err := w.db.SQL.Exec("UPDATE e_upms_user SET update_user_id = id WHERE account = ?", account); err != nil { // as when he changes his password
+				t.Fatal(err)
 			}
 			err := w.Users.Delete(t.Context(), account, by)
 			if account == "lin" {
