@@ -227,10 +227,17 @@ type PageLink struct {
 // NodePages is the tab of a node's pages.
 type NodePages struct {
 	NodeHead
-	Links   []PageLink
-	Modules []string
-	Check   bool // the node can be asked which of them it hosts
-	Checked bool // it was
+	Links     []PageLink
+	Modules   []string
+	Resources []Resource
+	Check     bool // the node can be asked which of them it hosts
+	Checked   bool // it was
+}
+
+// Resource is what modules of a node contribute beside pages, under a name of theirs.
+type Resource struct {
+	Name   string
+	Values []string
 }
 
 // instanceAnchor is the id of an instance's row. Ids of instances are chosen by nodes and may hold anything.

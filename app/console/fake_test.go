@@ -121,7 +121,7 @@ func (w *world) instance(node, id, location, version string, change ...func(*reg
 		Key: registry.Key{App: strings.ToUpper(node), ID: id}, NodeName: node, Origin: registry.OriginNode, Rev: registry.Seq(len(w.instances) + 1),
 		Locations: []string{location}, Status: registry.Up, Lease: registry.Terms{Interval: 15 * time.Second, Duration: 10 * time.Minute},
 		Registered: now.Add(-3 * time.Hour), Updated: now.Add(-time.Hour),
-		Node: &registry.NodeDetail{Version: version, Erupts: []string{"Customer", "Order"}, Modules: []string{"erupt-core"}, Peer: "10.0.0.5"},
+		Node: &registry.NodeDetail{Version: version, Erupts: []string{"Customer", "Order"}, Modules: []string{"erupt-core"}, Resources: map[string][]string{"flow": {"approve"}}, Peer: "10.0.0.5"},
 	}
 	for _, f := range change {
 		f(&in)

@@ -35,6 +35,7 @@ func hostile() *world {
 	location := "http://h/" + evil
 	w.instance("n"+evil, "i"+evil, location, "v"+evil, func(in *registry.Instance) {
 		in.Node.Erupts, in.Node.Modules, in.Node.Peer = []string{"E" + evil, "javascript:alert(3)"}, []string{evil}, evil
+		in.Node.Resources = map[string][]string{evil: {evil}}
 	})
 	w.holds = []fleet.Hold{{Node: "n" + evil, Location: location, Reason: evil, Account: evil, Created: now}, {Node: "n" + evil, Location: "javascript:alert(4)", Account: evil}}
 	w.revisions["n"+evil] = []fleet.Revision{{Number: 1, Config: `{"a":"` + `\"><script>"}`, Author: evil, Address: evil, Note: evil, Created: now}}

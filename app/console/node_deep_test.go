@@ -279,6 +279,9 @@ func TestAnnouncedPagesWithoutAModelAreNoLinks(t *testing.T) {
 	d.pages = f
 	s := newSite(t, w)
 	before := parse(t, s.get(orderPage+"/pages").must(t, 200))
+	if got := text1(before, "[data-testid=node-resource]"); !includes(got, "flow") || !includes(got, "approve") { // erupt-wire 1.1
+		t.Errorf("what modules contribute is shown as %q", got)
+	}
 	src := before.Find(`#node-pages[hx-trigger=load]`).AttrOr("hx-get", "")
 	if before.Find("#node-pages a").Length() != 2 || src != orderPage+"/pages?checked=1" {
 		t.Fatalf("%d links, asked for again at %q", before.Find("#node-pages a").Length(), src)

@@ -75,7 +75,7 @@ func (p *pages) nodePages(c *gin.Context) error {
 	}
 	erupts := state.erupts()
 	m := views.NodePages{
-		NodeHead: n.head, Modules: state.modules(),
+		NodeHead: n.head, Modules: state.modules(), Resources: state.resources(),
 		Links: pageLinks(c, n.state.node.Name, erupts[:min(len(erupts), maxListedPages)]),
 	}
 	if p.Pages != nil {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -189,6 +190,25 @@ func (s *nodeState) only(id string) *nodeState {
 		}
 	}
 	return &one
+}
+
+// resources are what the node's instances announce beside pages and modules, by name: nodes of 2.1 and later do.
+func (s *nodeState) resources() []views.Resource {
+	all := map[string][]string{}
+	for _, i := range s.instances {
+		if i.Node != nil {
+			for name, values := range i.Node.Resources {
+				all[name] = append(all[name], values...)
+			}
+		}
+	}
+	out := make([]views.Resource, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		slices.Sort(all[name])
+		values := slices.Compact(all[name])
+		out = append(out, views.Resource{Name: name, Values: values[:min(len(values), maxListedPages)]})
+	}
+	return out
 }
 
 func (s *nodeState) modules() []string {

@@ -92,6 +92,10 @@ func (m *mixed) inTheConsole(t *testing.T) {
 	}
 	b.shoot("fleet")
 	for name, n := range m.players {
+		if n.Version != "2.0.4" { // what modules contribute beside pages
+			b.open("/console/nodes/" + name + "/pages")
+			b.says("[data-testid=node-resource]", "审批")
+		}
 		b.open("/console/pages/" + name + ".Customer")
 		for id, words := range map[string][]string{"1": {"Very important", "Yes", "••••••", "9007199254740993", "2026-03-01 12:00"}, "2": {"普通 standard", "No"}} {
 			row := `[data-testid=view-row][data-id="` + id + `"]`
