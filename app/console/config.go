@@ -178,7 +178,7 @@ func (p *pages) showConflict(c *gin.Context, o configOwner, mine string) error {
 		return err
 	}
 	m := views.ConfigConflict{
-		ConfigTarget: o.ConfigTarget, BaseRevision: formRevision(c), Theirs: prettyOf(o.text), Mine: mine, Note: text(c, "note"),
+		ConfigTarget: o.ConfigTarget, BaseRevision: formRevision(c), Theirs: prettyOf(o.text), Mine: prettyOf(mine), Note: text(c, "note"),
 		Their: views.RevisionRow{Number: o.revision},
 	}
 	for _, r := range history {

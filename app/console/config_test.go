@@ -95,7 +95,7 @@ func TestConflictShowsBaseTheirsAndMine(t *testing.T) { // S28
 	for _, path := range []string{configPath, configPath + "/review"} {
 		doc := parse(t, s.post(path, url.Values{"config": {mine}, "revision": {"1"}, "note": {"my note"}}).must(t, 409))
 		for id, want := range map[string]string{
-			"base": "{\n  \"pool\": {\n    \"max\": 40,\n    \"password\": \"hunter2\"\n  }\n}", "theirs": "{\n  \"pool\": {\n    \"max\": 8,\n    \"password\": \"hunter2\"\n  }\n}", "mine": mine,
+			"base": "{\n  \"pool\": {\n    \"max\": 40,\n    \"password\": \"hunter2\"\n  }\n}", "theirs": "{\n  \"pool\": {\n    \"max\": 8,\n    \"password\": \"hunter2\"\n  }\n}", "mine": prettyOf(mine),
 		} {
 			if got := doc.Find("[data-testid=three-" + id + "]").Text(); got != want {
 				t.Errorf("%s: %s = %q, want %q", path, id, got, want)

@@ -45,7 +45,9 @@ var queries = map[string]string{
 }
 
 // everything is a console in which each page has something to show.
-func everything(t *testing.T) *site {
+func everything(t *testing.T) *site { return newSite(t, everyWorld(t)) }
+
+func everyWorld(t *testing.T) *world {
 	w, pages := warehouse(t)
 	w.deepen().pages = pages
 	w.traces = manyTraces()
@@ -59,7 +61,7 @@ func everything(t *testing.T) *site {
 	w.users, w.roles, w.menus, w.audit = shop.users, shop.roles, shop.menus, shop.audit
 	w.logins = []access.LoginRecord{{At: now, User: "admin", Address: "10.0.0.9", Browser: "Firefox"}}
 	fakeHistory{w.deep}.Record(history.Event{Node: "warehouse", Kind: history.Held, At: now, Account: "chen.jie", Reason: "=1+1"})
-	return newSite(t, w)
+	return w
 }
 
 func scripted(r *http.Request) { r.Header.Set("Accept", "application/json") }
