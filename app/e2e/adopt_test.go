@@ -114,6 +114,15 @@ func TestAdoptedInstallation(t *testing.T) {
 	}
 	adminMovesIn(t, s, db)
 	nodeComes(t, s, db)
+	if stdout, stderr, code := command(t, env, "init-menus"); code != 0 || stdout != "1 menus added\n" { // which 2.0 has beside those of 1.12
+		t.Errorf("init-menus = %d %s%s", code, stdout, stderr)
+	}
+	if stdout, stderr, code := command(t, env, "admin", "create", "boss"); code != 0 || !strings.Contains(stdout, "boss is an administrator") {
+		t.Errorf("admin create = %d %s%s", code, stdout, stderr)
+	}
+	if form := cellOf(t, db, "SELECT CONCAT(LENGTH(password), HEX(is_md5), HEX(is_admin)) FROM e_upms_user WHERE account = 'boss'"); form != "3211" {
+		t.Errorf("the password of a new administrator is kept as %s, want an MD5 hash", form)
+	}
 
 	lin := s.visitor(t)
 	if page := lin.sends("/console/login", url.Values{"account": {"lin"}, "password": {"lin-pass-1"}}); !strings.Contains(page, "Lin Yu") {
