@@ -31,6 +31,7 @@ func TestBesideTheOriginal(t *testing.T) {
 		})
 	}
 	list.Finish(t, "1.12/")
+	b.originalBugs(t)
 }
 
 // byRow puts the rows of a table's answer in the order of their ids.
@@ -55,16 +56,26 @@ func byRow(t *testing.T, body []byte) []byte {
 func (b *beside) prepare(r recordedRequest) {
 	for _, s := range []*side{b.theirs, b.ours} {
 		if strings.Contains(r.Do, "{captcha}") {
-			v, err := s.store.Get(s.t.Context(), "erupt-auth:verify-code:1764448000123").Result()
-			if err != nil {
-				s.t.Logf("no captcha of %s in Redis: %v", s.URL, err)
-			}
-			s.words["captcha"] = strings.Trim(v, `"`)
+			v := s.captcha("1764448000123")
+			s.words["captcha"] = v
 		}
 		if strings.Contains(r.Do, "{newest}") {
-			s.words["newest"] = s.newestLine()
+			s.words["newest"] = fmt.Sprint(s.newestLine())
 		}
 	}
+}
+
+// captcha reads the characters of a picture where the server keeps them; ours puts a secret of its own before the mark.
+func (s *side) captcha(mark string) string {
+	keys, err := s.store.Keys(s.t.Context(), "*verify-code:*"+mark).Result()
+	if err != nil || len(keys) != 1 {
+		s.t.Fatalf("captchas of %s in Redis: %v %v", s.URL, keys, err)
+	}
+	v, err := s.store.Get(s.t.Context(), keys[0]).Result()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.Trim(v, `"`)
 }
 
 // learn remembers the name of a file that was just stored.
@@ -82,11 +93,11 @@ func (b *beside) learn(r recordedRequest) {
 }
 
 // newestLine is the number of the last line in the node's log.
-func (s *side) newestLine() string {
+func (s *side) newestLine() int64 {
 	var lines []struct{ Num int64 }
 	h := s.raw(recordedRequest{Name: "newest line", Do: "GET /erupt-cloud-api/erupt-cloud-node-log?nodeName=warehouse&size=1000", With: map[string]string{"token": "{admin}"}})
 	if err := json.Unmarshal(h.body, &lines); err != nil || len(lines) == 0 {
 		s.t.Fatalf("the node's log behind %s: %d %.200s %v", s.URL, h.status, h.body, err)
 	}
-	return fmt.Sprint(lines[len(lines)-1].Num)
+	return lines[len(lines)-1].Num
 }
