@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -495,4 +496,37 @@ func TestOldColumnTypes(t *testing.T) {
 	if got := values(t, w.db, "SELECT status, is_admin, is_md5 FROM e_upms_user WHERE account = 'nova'"); got != "1 0 1" {
 		t.Errorf("flags of a new user are %s", got)
 	}
+}
+
+// TestAdoptedLogs: erupt-wire 6.8, 6.9: rows of a Java server are read beside ours; 1.12 has no place for what was before.
+func TestAdoptedLogs(t *testing.T) {
+	eachAdopted(t, func(t *testing.T, version string, w *world) {
+		theirs := values(t, w.db, "SELECT * FROM e_upms_operate_log")
+		e := entry(w.time(), "node.update")
+		e.Before = json.RawMessage(`{"name":"old"}`)
+		w.write(t, e)
+		got, total, err := w.Audit.List(t.Context(), access.AuditFilter{})
+		if err != nil || total != 3 {
+			t.Fatalf("List = %d, %v; want two rows of theirs and one of ours", total, err)
+		}
+		if kept := len(got[0].Before) > 0; got[0].Action != "node.update" || kept != (version != "1.12") {
+			t.Errorf("our row = %+v, want what was before in it except in 1.12", got[0])
+		}
+		if got := values(t, w.db, "SELECT * FROM e_upms_operate_log WHERE id < 3"); got != theirs {
+			t.Errorf("their rows became %s", got)
+		}
+		for name, f := range map[string]access.AuditFilter{"all": {}, "of an account": {Account: "lin"}, "of a subject": {Subject: "order-service"}} {
+			page, err := w.Audit.Search(t.Context(), f, "")
+			if err != nil || len(page.Entries) == 0 {
+				t.Errorf("Search, %s = %d, %v", name, len(page.Entries), err)
+			}
+		}
+		if _, err := w.Login.Attempt(t.Context(), access.Attempt{Account: "lin", Password: "lin-pass-1", Address: "10.0.0.1", Agent: "curl/8"}); err != nil {
+			t.Fatal(err)
+		}
+		logins, _, err := w.Audit.Logins(t.Context(), "", "", 10)
+		if err != nil || len(logins) != 3 {
+			t.Errorf("Logins = %d, %v; want two of theirs and one of ours", len(logins), err)
+		}
+	})
 }
