@@ -94,3 +94,53 @@ func TestNothingSeriousForPeopleWithDisabilities(t *testing.T) { // U70
 		b.eval(over.shut + "; 0")
 	}
 }
+
+// TestNothingSeriousInErrorsAndSecondSteps: pages that say what failed, drawers, menus that ask, and forms that were refused are pages
+// like others (U22, U70).
+func TestNothingSeriousInErrorsAndSecondSteps(t *testing.T) {
+	code, err := os.ReadFile(axeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := browse(t, everyWorld(t))
+	opened := func(summary string) string {
+		return `document.querySelector("` + summary + `").closest("details").open = true`
+	}
+	posted := func(form, fill string) string {
+		return `(() => { const f = document.querySelector("` + form + `"); ` + fill + ` f.noValidate = true; f.submit(); })()`
+	}
+	for _, look := range []struct {
+		theme string
+		width int64
+	}{{"light", 1440}, {"dark", 390}} {
+		b.size(look.width, 900)
+		for _, s := range []struct{ name, path, do, shown string }{
+			{"nothing at an address", "/console/nope", "0", "h1"},
+			{"a node that is none", "/console/nodes/nope", "0", "h1"},
+			{"a page of a node that is away", "/console/pages/label-printer.Label", "0", "[data-testid=problem], .notice, h1"},
+			{"two configurations beside each other", "/console/nodes/warehouse/config/compare?rev=1&rev=2", "0", ".diff"},
+			{"a conflict", "/console/nodes/warehouse/config", posted("[data-testid=config-form]", `f.config.value = '{"a":9}'; f.revision.value = "7";`), "[data-testid=conflict]"},
+			{"a configuration that is no JSON", "/console/nodes/warehouse/config", posted("[data-testid=config-form]", `f.config.value = "{";`), "[data-testid=config-problem]"},
+			{"before publishing", "/console/nodes/warehouse/config", posted("[data-testid=config-form]", `f.config.value = '{"a":9}'; f.revision.value = "0";`), "[data-testid=publish]"},
+			{"a refused form", "/console/nodes/shop/settings", posted("form[action$='/delete']", `f.confirm.value = "Shop";`), "[aria-invalid=true]"},
+			{"asking before a hold", "/console/nodes/shop/instances", opened("[data-testid=hold]"), "details[open] .pop"},
+			{"asking before a drain", "/console/nodes/shop/instances", opened("[data-testid=drain]"), "details[open] .pop"},
+			{"asking before a removal", "/console/nodes/shop/instances", opened("[data-testid=remove]"), "details[open] .pop"},
+			{"asking before a rotation", "/console/nodes/warehouse/settings", opened("[data-testid=rotate]"), "details[open] .pop"},
+			{"asking before a group is deleted", "/console/groups/yard", opened("#delete summary"), "details[open] .pop"},
+			{"the menu of a row", "/console/nodes", opened("[data-testid=node-row] summary"), "details[open] .item"},
+			{"an entry of the log of operations", "/console/audit", `document.querySelector("[data-testid=audit-row] a[hx-get], a[hx-target='#drawer']").click()`, "#drawer .drawer"},
+			{"a record", "/console/pages/warehouse.Customer", `document.querySelector("a[hx-target='#drawer']").click()`, "#drawer .drawer"},
+			{"asking before records are deleted", "/console/pages/warehouse.Customer", `document.querySelector("tbody input[type=checkbox]").click(), document.querySelector("[data-testid=page-delete]").click()`, "#page-confirm:not(:empty)"},
+		} {
+			b.eval(fmt.Sprintf(`document.cookie = "ec_theme=%s; path=/"; 0`, look.theme))
+			b.open(s.path)
+			b.until("script on "+s.path, `document.documentElement.classList.contains("js") && window.htmx`)
+			b.eval(s.do + "; 0")
+			b.until(s.name, `document.querySelector("`+s.shown+`")?.checkVisibility()`)
+			for _, v := range b.axeSays(string(code)) {
+				t.Errorf("%s, %s %d: %s", s.name, look.theme, look.width, v)
+			}
+		}
+	}
+}
