@@ -74,7 +74,7 @@ func sortRows(rows []map[string]*string) {
 	})
 }
 
-// erupt-wire 11, item 8: what is read and saved unchanged stays as it was, by calls and through the console. Two things cannot,
+// erupt-wire 11, item 8; erupt 1.12 bug 11: what is read and saved unchanged stays as it was, by calls and through the console. Two things cannot,
 // whoever saves: the node reads a LocalDateTime to the second, and what a row of a tab has beside its form, it forgets.
 func TestErupt11_08RoundTrip(t *testing.T) {
 	f := javaFarm(t)
