@@ -23,8 +23,9 @@ type MenuList struct {
 	Query string
 	Rows  []MenuRow
 	All   int
-	Pages []MenuPage // of nodes, without a menu
-	More  int        // pages that are not listed
+	Pages []MenuPage   // of nodes, without a menu
+	Roles []RoleChoice // that can be given the menus of these pages; none: the viewer may not
+	More  int          // pages that are not listed
 	Said  string
 }
 
@@ -47,6 +48,7 @@ type MenuForm struct {
 	Fields
 	New                                   bool
 	Code, Name, Type, Value, Parent, Icon string
+	Param                                 string
 	Status                                string
 	Sort                                  string
 	Parents                               []GroupOption // where it may lie, in tree order
@@ -59,7 +61,18 @@ type MenuForm struct {
 var MenuStatuses = []string{"open", "hidden", "disabled"}
 
 // menuTypes are what erupt's front ends know (a folder has none).
-var menuTypes = []string{"table", "tree", "form", "button", "api", "link", "newWindow", "selfWindow", "router", "tpl", "fill", "bi"}
+var menuTypes = []string{"table", "tree", "form", "button", "api", "link", "newWindow", "selfWindow", "router", "tpl", "mtpl", "fill", "bi", "cube"}
+
+// OfferTypes are the types that a page of a node can have.
+var OfferTypes = []string{"table", "tree", "form"}
+
+// unsupportedTypes are known, but this server has nothing that they lead to; nor has it for types that are not known.
+var unsupportedTypes = []string{"mtpl", "bi", "cube"}
+
+// unsupported reports whether nothing here opens a menu of the type.
+func unsupported(kind string) bool {
+	return kind != "" && (slices.Contains(unsupportedTypes, kind) || !slices.Contains(menuTypes, kind))
+}
 
 // types are the types to choose from; one that is not known is kept.
 func (m MenuForm) types() []string {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -437,7 +438,12 @@ func (f fakeRoles) Create(_ context.Context, n access.NewRole) (access.Role, err
 	}
 	return access.Role{}, f.fail
 }
-func (f fakeRoles) Update(context.Context, string, access.RolePatch) (access.Role, error) {
+func (f fakeRoles) Update(_ context.Context, code string, p access.RolePatch) (access.Role, error) {
+	for i := range f.roles {
+		if f.fail == nil && f.roles[i].Code == code {
+			set(&f.roles[i].MenuCodes, p.Menus)
+		}
+	}
 	return access.Role{}, f.fail
 }
 func (f fakeRoles) Delete(context.Context, string) error { return f.fail }
@@ -486,7 +492,7 @@ func (f fakeMenus) Delete(_ context.Context, code string) error {
 }
 
 func (f fakeMenus) Offer(ctx context.Context, p access.Page) (access.Menu, bool, error) {
-	m, err := f.Create(ctx, access.NewMenu{Code: p.Node + "." + p.Erupt, Name: p.Title, Type: "table", Value: p.Node + "." + p.Erupt, Status: access.MenuOpen})
+	m, err := f.Create(ctx, access.NewMenu{Code: p.Node + "." + p.Erupt, Name: p.Title, Type: cmp.Or(p.Type, "table"), Value: p.Node + "." + p.Erupt, Status: access.MenuOpen})
 	return m, err == nil, err
 }
 

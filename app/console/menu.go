@@ -54,6 +54,9 @@ func (p *pages) listMenus(c *gin.Context) error {
 	twin.Total = &total
 	if viewer(c).Holds(access.CodeMenus + "@ADD") {
 		m.Pages, m.More = p.unoffered(all)
+		if len(m.Pages) > 0 && viewer(c).Holds(access.CodeRoles+"@EDIT") {
+			m.Roles = roleChoices(roles, nil)
+		}
 	}
 	return web.Twin(c, twin, views.MenuListPage(m))
 }
@@ -118,7 +121,7 @@ func (p *pages) createMenu(c *gin.Context) error {
 	if err == nil {
 		var made access.Menu
 		made, err = p.Menus.Create(c.Request.Context(), access.NewMenu{
-			Code: m.Code, Name: m.Name, Type: m.Type, Value: m.Value, Parent: m.Parent, Icon: m.Icon, Status: status, Sort: sort,
+			Code: m.Code, Name: m.Name, Type: m.Type, Value: m.Value, Parent: m.Parent, Icon: m.Icon, Param: m.Param, Status: status, Sort: sort,
 		})
 		if err == nil {
 			subject = made.Code
@@ -132,7 +135,7 @@ func (p *pages) createMenu(c *gin.Context) error {
 
 func menuFields(c *gin.Context) views.MenuForm {
 	return views.MenuForm{
-		Name: text(c, "name"), Type: text(c, "type"), Value: text(c, "value"), Parent: text(c, "parent"), Icon: text(c, "icon"),
+		Param: text(c, "param"), Name: text(c, "name"), Type: text(c, "type"), Value: text(c, "value"), Parent: text(c, "parent"), Icon: text(c, "icon"),
 		Status: text(c, "status"), Sort: text(c, "sort"),
 	}
 }
@@ -153,13 +156,13 @@ func menuNumbers(m views.MenuForm) (access.MenuStatus, *int, error) {
 // menuFacts is what the trail keeps of a form.
 func menuFacts(m views.MenuForm) map[string]any {
 	return map[string]any{
-		"name": m.Name, "type": m.Type, "value": m.Value, "parent": m.Parent, "icon": m.Icon, "status": m.Status, "sort": m.Sort,
+		"name": m.Name, "type": m.Type, "value": m.Value, "parent": m.Parent, "icon": m.Icon, "status": m.Status, "sort": m.Sort, "param": m.Param,
 	}
 }
 
 func formOfMenu(m access.Menu) views.MenuForm {
 	form := views.MenuForm{
-		Code: m.Code, Name: m.Name, Type: m.Type, Value: m.Value, Parent: m.ParentCode, Icon: m.Icon, Status: statusWord(m.Status),
+		Code: m.Code, Name: m.Name, Type: m.Type, Value: m.Value, Parent: m.ParentCode, Icon: m.Icon, Status: statusWord(m.Status), Param: m.Param,
 	}
 	if m.Sort != nil {
 		form.Sort = strconv.Itoa(*m.Sort)
@@ -196,9 +199,14 @@ func (p *pages) saveMenu(c *gin.Context) error {
 		return err
 	}
 	status, sort, err := menuNumbers(m)
+	param := &m.Param
+	if _, sent := c.GetPostForm("param"); !sent {
+		param, m.Param = nil, before.Param
+	}
 	if err == nil {
 		_, err = p.Menus.Update(c.Request.Context(), m.Code, access.MenuPatch{
-			Name: &m.Name, Type: &m.Type, Value: &m.Value, Parent: &m.Parent, Icon: &m.Icon, Status: &status, Sort: sort, NoSort: sort == nil, By: actor(c),
+			Param: param,
+			Name:  &m.Name, Type: &m.Type, Value: &m.Value, Parent: &m.Parent, Icon: &m.Icon, Status: &status, Sort: sort, NoSort: sort == nil, By: actor(c),
 		})
 	}
 	if err := p.recordChange(c, "menu.update", m.Code, menuFacts(formOfMenu(before)), menuFacts(m), err); err != nil {

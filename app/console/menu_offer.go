@@ -17,9 +17,12 @@ import (
 
 // offer handles POST /console/pages/:page/offer: the page gets a menu, so that a role can grant it.
 func (v *nodeViews) offer(c *gin.Context) error {
-	page, err := v.announced(c)
+	page, err := v.announced(c, c.Param("page"))
 	if err != nil {
 		return err
+	}
+	if kind := c.PostForm("as-" + c.Param("page")); slices.Contains(views.OfferTypes, kind) {
+		page.Type = kind
 	}
 	made, added, err := v.menus.Offer(c.Request.Context(), page)
 	if added || err != nil {
@@ -35,9 +38,83 @@ func (v *nodeViews) offer(c *gin.Context) error {
 	return web.Redirect(c, back, "said", "offered")
 }
 
-// announced is the page of the address, which an instance of its node must host: menus for what is nowhere are made by hand.
-func (v *nodeViews) announced(c *gin.Context) (access.Page, error) {
-	ctx, full := c.Request.Context(), c.Param("page")
+// offerMany handles POST /console/pages/offer: several pages get menus, of the types that the form says, and roles that it
+// names get these menus with the functions below them.
+func (p *pages) offerMany(c *gin.Context) error {
+	full, roles := c.PostFormArray("page"), c.PostFormArray("role")
+	if len(full) == 0 {
+		return fault.New(fault.Invalid, "choose at least one page")
+	}
+	if len(full) > maxOffered {
+		return fault.New(fault.Invalid, "choose %d pages at most", maxOffered)
+	}
+	if len(roles) > 0 {
+		if err := web.Permit(viewer(c), access.CodeRoles+"@EDIT"); err != nil {
+			return err
+		}
+	}
+	var made []string // codes
+	for _, name := range full {
+		page, err := p.views.announced(c, name)
+		if err != nil {
+			return err
+		}
+		if page.Type = c.PostForm("as-" + name); !slices.Contains(views.OfferTypes, page.Type) {
+			page.Type = access.TypeTable
+		}
+		menu, added, err := p.Menus.Offer(c.Request.Context(), page)
+		if added || err != nil {
+			if err := p.record(c, "menu.create", cmp.Or(menu.Code, page.Node+"."+page.Erupt), err); err != nil {
+				return err
+			}
+		}
+		made = append(made, menu.Code)
+	}
+	if err := p.grantMenus(c, made, roles); err != nil {
+		return err
+	}
+	return web.Redirect(c, views.MenusPath, "said", "offered")
+}
+
+// maxOffered bounds how many pages one form offers.
+const maxOffered = 200
+
+// grantMenus gives roles menus and the rights below them.
+func (p *pages) grantMenus(c *gin.Context, codes, roles []string) error {
+	if len(roles) == 0 {
+		return nil
+	}
+	ctx := c.Request.Context()
+	all, err := p.Menus.All(ctx)
+	if err != nil {
+		return err
+	}
+	given := slices.Clone(codes)
+	for _, m := range all {
+		if isRight(m) && slices.Contains(codes, m.ParentCode) {
+			given = append(given, m.Code)
+		}
+	}
+	for _, code := range roles {
+		before, err := p.Roles.ByCode(ctx, code)
+		if err != nil {
+			return err
+		}
+		menus := slices.Concat(before.MenuCodes, given)
+		slices.Sort(menus)
+		menus = slices.Compact(menus)
+		_, err = p.Roles.Update(ctx, code, access.RolePatch{Menus: &menus, By: actor(c)})
+		facts := map[string]any{"menus": menus}
+		if err := p.recordChange(c, "role.update", code, map[string]any{"menus": before.MenuCodes}, facts, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// announced is a page by its full name, which an instance of its node must host: menus for what is nowhere are made by hand.
+func (v *nodeViews) announced(c *gin.Context, full string) (access.Page, error) {
+	ctx := c.Request.Context()
 	missing := fault.New(fault.NotFound, "no node has a page '%s'", full)
 	node, erupt, ok := v.caller.ResolveErupt(full)
 	if !ok {

@@ -73,6 +73,7 @@ func (p *pages) mountPages(root *gin.RouterGroup) {
 	p.route(root, http.MethodGet, "/pages/:page/new", v.newRecord)
 	p.route(root, http.MethodPost, "/pages/:page/new", v.saveRecord)
 	p.route(root, http.MethodPost, "/pages/:page/delete", v.deleteRecords)
+	p.route(root, http.MethodPost, "/pages/offer", p.offerMany, access.CodeMenus+"@ADD")
 	p.route(root, http.MethodPost, "/pages/:page/offer", v.offer, access.CodeMenus+"@ADD")
 }
 

@@ -412,3 +412,57 @@ func TestUPMSPagesAreReachedByThoseWhoHoldThem(t *testing.T) {
 		}
 	}
 }
+
+// Several pages become menus of their types at once, and roles get them.
+func TestSeveralPagesAreOffered(t *testing.T) { // F14
+	w, f := warehouse(t)
+	w.roles = append(w.roles, access.Role{Code: "sales", Name: "Sales", Enabled: true, MenuCodes: []string{"CloudNode"}})
+	s := newPageSite(t, w, f)
+	form := document(t, s.get("/console/menus").must(t, 200)).Find("[data-testid=offer-many]")
+	if form.Find(`[name=page][value="shop.Customer"]`).Length() != 1 || form.Find("[name=role][value=sales]").Length() != 1 || form.Find(`button[formaction="/console/pages/shop.Customer/offer"]`).Length() != 1 {
+		t.Fatal("the list of menus does not offer several pages, or for no role")
+	}
+	action := form.AttrOr("action", "")
+	s.post(action, url.Values{}).must(t, 400)
+	var names []string
+	for _, box := range form.Find("[name=page]").EachIter() {
+		names = append(names, box.AttrOr("value", ""))
+	}
+	got := s.post(action, url.Values{"page": names[:2], "as-" + names[1]: {"tree"}, "as-" + names[0]: {"odd"}, "role": {"sales"}})
+	if got.Code != 303 || got.Header().Get("Location") != "/console/menus?said=offered" {
+		t.Fatalf("answered %d to %s", got.Code, got.Header().Get("Location"))
+	}
+	made := s.menus[len(s.menus)-2:]
+	if made[0].Value != names[0] || made[0].Type != "table" || made[1].Value != names[1] || made[1].Type != "tree" {
+		t.Errorf("made %+v", made)
+	}
+	if r := s.roles[len(s.roles)-1]; len(r.MenuCodes) != 3 {
+		t.Errorf("the role holds %v", r.MenuCodes)
+	}
+	if e := s.lastEntry(); e.Action != "role.update" || e.Subject != "sales" {
+		t.Errorf("trail %+v", e)
+	}
+	s.post(action, url.Values{"page": {"shop.Nosuch"}}).must(t, 404)
+	w.login("clerk", false, "EruptMenu@ADD")
+	s.as("clerk", http.MethodPost, action, url.Values{"page": names[:1], "role": {"sales"}}).must(t, 403)
+}
+
+func TestMenusOfUnknownTypesAreShownAsSuch(t *testing.T) { // erupt-wire 5.2
+	w := commerce()
+	w.menus = append(w.menus, access.Menu{ID: 9, Code: "odd", Name: "Odd", Type: "hologram", Value: "x", Param: `{"a":1}`, Status: access.MenuOpen})
+	s := newSite(t, w)
+	row := document(t, s.get("/console/menus").must(t, 200)).Find("[data-code=odd]")
+	if !row.HasClass("dim") || row.Find("[data-testid=unsupported]").Length() != 1 {
+		t.Error("a menu that leads nowhere looks like one that does")
+	}
+	page := document(t, s.get("/console/menus/odd").must(t, 200))
+	v := formValues(page.Find("[data-testid=menu-form]"))
+	if v.Get("type") != "hologram" || v.Get("param") != `{"a":1}` {
+		t.Errorf("the form holds %v", v)
+	}
+	for _, kind := range []string{"table", "tree", "form", "button", "api", "link", "newWindow", "selfWindow", "fill", "router", "tpl", "mtpl", "bi", "cube"} {
+		if page.Find("#f-type option[value="+kind+"]").Length() != 1 {
+			t.Errorf("the type %s cannot be chosen", kind)
+		}
+	}
+}

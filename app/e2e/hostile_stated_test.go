@@ -178,6 +178,7 @@ POST   /console/pages/:page/record                  page@EDIT         page
 GET    /console/pages/:page/new                     page@ADD          page
 POST   /console/pages/:page/new                     page@ADD          page
 POST   /console/pages/:page/delete                  page@DELETE       page
+POST   /console/pages/offer                         menus@ADD         -
 POST   /console/pages/:page/offer                   menus@ADD         -
 GET    /api/v1/nodes                                nodes             list
 POST   /api/v1/nodes                                nodes@ADD         into

@@ -116,6 +116,7 @@ var forms = map[string]string{
 	"/console/me/password":                  "old=plain-horse-77&new=plain-horse-78&again=plain-horse-78",
 	"/console/pages/:page/record":           "base=%7B%7D&f.name=x&do=save",
 	"/console/pages/:page/new":              "base=%7B%7D&f.name=x&do=save",
+	"/console/pages/offer":                  "page=ghosts.Page&as-ghosts.Page=tree",
 	"/console/pages/:page/delete":           "id=7",
 	"/console/login":                        "account=erupt&password=wrong",
 	"/console/login/mfa":                    "ticket=0000000000000000000000&code=123456",
