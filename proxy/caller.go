@@ -64,6 +64,14 @@ func (c *Caller) ResolveErupt(full string) (node, erupt string, ok bool) {
 	return node, erupt, ok && checkErupt(erupt) == nil
 }
 
+// Names lists the full names of all erupts that nodes offer at this moment; nil if the directory does not know them.
+func (c *Caller) Names() []string {
+	if l, ok := c.p.o.Directory.(Lister); ok {
+		return l.Names()
+	}
+	return nil
+}
+
 // Do sends a call and reads the answer. An answer with another status than 200 is no error; a *Failure is.
 func (c *Caller) Do(ctx context.Context, call Call) (*Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.p.o.ConnectTimeout+2*c.p.o.RequestTimeout)

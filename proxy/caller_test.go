@@ -314,3 +314,18 @@ func TestUploadByTheCaller(t *testing.T) {
 		t.Errorf("an empty body: %v", err)
 	}
 }
+
+// listing is a directory that knows its pages.
+type listing struct{ *fakeDirectory }
+
+func (listing) Names() []string { return []string{"shop.Customer"} }
+
+func TestCallerNames(t *testing.T) { // A24
+	if got := newRig(t).proxy.Caller().Names(); got != nil {
+		t.Errorf("of a directory that does not know: %q", got)
+	}
+	rig := newRig(t, func(o *Options) { o.Directory = listing{o.Directory.(*fakeDirectory)} })
+	if got := rig.proxy.Caller().Names(); len(got) != 1 || got[0] != "shop.Customer" {
+		t.Errorf("Names = %q", got)
+	}
+}

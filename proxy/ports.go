@@ -44,6 +44,12 @@ type Locator interface {
 	At(node, location string) (Target, error)
 }
 
+// Lister is a Directory that knows the pages of its nodes.
+type Lister interface {
+	// Names lists the full names of all erupts that nodes offer at this moment, sorted.
+	Names() []string
+}
+
 // Function is what a request wants to do with an erupt; it is also the suffix of the permission code.
 type Function string
 

@@ -19,6 +19,9 @@ func (l callerLogs) ReadLog(ctx context.Context, w nodeapi.LogWish) ([]wire.LogL
 	return lines, faultOf(err)
 }
 
+// Caller is the way to nodes for a program that this server is a part of (A24).
+func (s *Server) Caller() *proxy.Caller { return s.caller }
+
 // EnsureNode returns the access token of a node, which is created with its group where they are missing.
 func (s *Server) EnsureNode(ctx context.Context, n fleet.NewNode, groupName string) (token string, err error) {
 	f := s.domain.Fleet

@@ -6,6 +6,8 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"eruptcloud/app/fleet"
@@ -60,6 +62,22 @@ func newDirectory(nodes nodeProfiles, holds locationHolds, drains instanceDrains
 func (d *directory) Known(node string) bool {
 	_, ok := d.nodes.Cached(node)
 	return ok
+}
+
+// Names implements proxy.Lister: the pages that the instances of enabled nodes offer.
+func (d *directory) Names() []string {
+	seen := map[string]bool{}
+	for _, in := range d.registry.View().All() {
+		if in.Node == nil || in.Status != registry.Up {
+			continue
+		}
+		if profile, ok := d.nodes.Cached(in.NodeName); ok && profile.Enabled {
+			for _, erupt := range in.Node.Erupts {
+				seen[profile.Name+"."+erupt] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // Lookup implements proxy.Directory: the instances that are up, not held and not draining, rotated by the node's own cursor

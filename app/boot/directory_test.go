@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"testing"
 	"time"
 
@@ -190,5 +191,25 @@ func TestEvictedLocationsAreRemembered(t *testing.T) { // D11
 	now = now.Add(evictedFor + time.Second)
 	if all, _ := d.Candidates("crm"); len(all) != 2 || d.evicted.count.Load() != 0 {
 		t.Errorf("minutes later %+v, want nothing of them", all)
+	}
+}
+
+func TestNamesOfAllPages(t *testing.T) { // A24
+	r := runningRegistry(t)
+	for id, erupts := range map[string][]string{"c": {"Order", "Customer"}, "d": {"Customer"}} {
+		if _, _, err := r.Register(t.Context(), registry.Instance{
+			Key: registry.Key{App: "CRM", ID: id}, NodeName: "crm", Origin: registry.OriginNode, Status: registry.Up,
+			Locations: []string{"http://10.0.0.1:808" + id}, Node: &registry.NodeDetail{Erupts: erupts},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nodes := someNodes{node: fleet.Node{Name: "crm", Enabled: true}}
+	if got := newDirectory(nodes, nodes, someDrains{}, r).Names(); !slices.Equal(got, []string{"crm.Customer", "crm.Order"}) {
+		t.Errorf("Names = %q, want each page once", got)
+	}
+	nodes.node.Enabled = false
+	if got := newDirectory(nodes, nodes, someDrains{}, r).Names(); len(got) != 0 {
+		t.Errorf("Names of a disabled node = %q, want none", got)
 	}
 }

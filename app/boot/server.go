@@ -4,6 +4,7 @@ package boot
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -83,6 +84,7 @@ type Server struct {
 	loads     *loads
 	models    *modelCache
 	hints     fileHints
+	nodeTLS   *tls.Config
 	watch     *sharing.Watch // nil in embedded mode
 	shell     *web.Shell
 	badgeKey  []byte // for the links by which others read the state of a node
@@ -150,7 +152,10 @@ func (s *Server) buildFleet(stores stores) (*netguard.Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("netguard: %w", err)
 	}
-	s.prober = probe.New(probe.Options{Policy: policy, AcceptBlank: s.c.Reach.AcceptBlankHealth})
+	if s.nodeTLS, err = nodeTLS(s.c.Proxy.CAFile); err != nil {
+		return nil, err
+	}
+	s.prober = probe.New(probe.Options{Policy: policy, AcceptBlank: s.c.Reach.AcceptBlankHealth, TLS: s.nodeTLS})
 	lease := registry.Terms{Interval: s.c.CloudServer.HeartbeatTime, Duration: s.c.CloudServer.NodeExpireTime}
 	s.registry = registry.New(registry.Options{
 		Store: stores.leases, Lease: lease, Metrics: s.metrics, Entries: stores.writer(),
@@ -348,7 +353,7 @@ func (s *Server) buildProxy(dial dialer) error {
 		},
 		Recorder: &recorder{a.Audit}, Local: local, Fail: s.shell.Fail, Dial: dial,
 		ConnectTimeout: s.c.Proxy.ConnectTimeout, RequestTimeout: s.c.CloudServer.NodeRequestTimeout, MaxUpload: s.c.Proxy.MaxUpload,
-		HeaderPolicy: s.c.Proxy.HeaderPolicy, ExtraHeaders: s.c.Proxy.ExtraHeaders,
+		TLS: s.nodeTLS, HeaderPolicy: s.c.Proxy.HeaderPolicy, ExtraHeaders: s.c.Proxy.ExtraHeaders,
 		CookieToken: s.shell.CookieToken, OwnCookies: []string{s.shell.CookieName(), s.shell.FileCookieName()},
 		FileToken: s.fileToken, OnPage: s.pageOpened, NoQueryToken: !s.c.Proxy.QueryTokens, MaxOpen: s.c.Proxy.MaxOpen,
 		ClientIP: web.ClientIP, External: externalOrigin, Registerer: s.metrics,

@@ -256,3 +256,11 @@ func TestAffixesAreCutAndKept(t *testing.T) {
 }
 
 func show(v any) string { b, _ := json.Marshal(v); return string(b) }
+
+// TestWire11_08RoundTrip: erupt-wire 11, item 8: what is read and saved unchanged stays as it was, in both dialects.
+func TestWire11_08RoundTrip(t *testing.T) {
+	t.Run("2.0", TestModernRoundTripLeavesEveryTypeUnchanged)
+	t.Run("1.12", TestClassicRoundTripLeavesEveryTypeUnchanged)
+	t.Run("1.12, relations", TestClassicRelationsAreSentInPayloadForm)
+	t.Run("tabs and nulls", TestTabRowsAreAlwaysPresentAndNullsNever)
+}
