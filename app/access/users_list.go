@@ -144,7 +144,7 @@ func (u User) States(now time.Time) []UserState {
 	var out []UserState
 	expired := !u.ExpiresAt.IsZero() && !u.ExpiresAt.After(now)
 	switch {
-	case !u.Enabled:
+	case !u.Enabled, u.Account == "": // which a database of erupt's may hold
 		out = append(out, UserLocked)
 	case u.Shared:
 		out = append(out, UserShared)

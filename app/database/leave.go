@@ -22,9 +22,9 @@ func Leave(ctx context.Context, db *DB) (dropped, kept []string, err error) {
 	}
 	defer conn.Close()
 	if db.Driver == MySQL {
-		unlock, err := lockMySQL(ctx, conn)
-		if err != nil {
-			return nil, nil, err
+		unlock, failed := lockMySQL(ctx, conn)
+		if failed != nil {
+			return nil, nil, failed
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
