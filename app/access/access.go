@@ -119,6 +119,9 @@ func New(o Options) *Access {
 }
 
 func (o *Options) fill() {
+	if o.DB == nil {
+		o.DB = &database.DB{} // decoding and counting ask no database
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
