@@ -113,9 +113,13 @@ func (r *Report) steps(p plan) []string {
 	default:
 		out = append(out, "Stop the Java server and start: eruptcloud serve")
 	}
-	return append(out,
-		"Give this program the address that the Java server had, and there is nothing to change on the nodes; or change the address there, see below, and nothing else: names and tokens stay.",
-		"To go back: stop this program, start the Java server, and give it its address back. eruptcloud migrate --leave removes what was made beside erupt's tables.")
+	out = append(out,
+		"Give this program the address that the Java server had, and there is nothing to change on the nodes; or change the address there, see above, and nothing else: names and tokens stay.",
+		"To go back: stop this program, start the Java server, and give it its address back. eruptcloud migrate --leave --yes removes what was made beside erupt's tables.")
+	if r.Redis == nil || r.Redis.NewEntries == 0 {
+		out = append(out, "Before a server up to 2.0.4 starts again, the keys "+clip(p.namespace)+"node:* must be gone, which it cannot read: delete them, or wait until they have ended.")
+	}
+	return out
 }
 
 // changes says for each node what to change there: the address.
