@@ -322,7 +322,7 @@ func (s *Server) mountAPIs() error {
 		return err
 	}
 	restapi.Mount(s.shell, restapi.Options{
-		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Menus: a.Menus, Registry: s.registry, Audit: a.Audit,
+		Nodes: f.Nodes, Groups: f.Groups, Holds: f.Holds, Users: a.Users, Roles: a.Roles, Menus: a.Menus, Dicts: s.domain.Dicts, Registry: s.registry, Audit: a.Audit,
 		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads,
 	})
 	if err := console.Mount(s.shell, console.Options{

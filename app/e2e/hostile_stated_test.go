@@ -221,6 +221,8 @@ POST   /api/v1/roles                                roles@ADD         -
 GET    /api/v1/roles/:code                          roles             -
 PATCH  /api/v1/roles/:code                          roles@EDIT        -
 DELETE /api/v1/roles/:code                          roles@DELETE      -
+GET    /api/v1/dicts                                dicts             -
+GET    /api/v1/dicts/:code/items                    items             -
 GET    /api/v1/menus                                menus             -
 POST   /api/v1/menus                                menus@ADD         -
 GET    /api/v1/menus/:code                          menus             -

@@ -122,6 +122,7 @@ func examples() []example {
 		}
 		all = append(all, example{"DELETE " + item, list + "/" + id, "", 204})
 	}
+	all = append(all, dictExamples()...)
 	all = append(all, drainExamples(big)...)
 	all = append(all, configExamples()...)
 	const holds = "/api/v1/nodes/{nodeName}/holds"

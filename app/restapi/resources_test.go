@@ -384,7 +384,8 @@ func TestRights(t *testing.T) {
 		"DELETE /api/v1/users/lin": "EruptUser@DELETE",
 		"GET /api/v1/roles":        "EruptRole", "POST /api/v1/roles": "EruptRole@ADD", "GET /api/v1/roles/clerk": "EruptRole", "PATCH /api/v1/roles/clerk": "EruptRole@EDIT",
 		"DELETE /api/v1/roles/clerk": "EruptRole@DELETE",
-		"GET /api/v1/menus":          "EruptMenu", "POST /api/v1/menus": "EruptMenu@ADD", "GET /api/v1/menus/page": "EruptMenu", "PATCH /api/v1/menus/page": "EruptMenu@EDIT",
+		"GET /api/v1/dicts":          "EruptDict", "GET /api/v1/dicts/level/items": "EruptDictItem",
+		"GET /api/v1/menus": "EruptMenu", "POST /api/v1/menus": "EruptMenu@ADD", "GET /api/v1/menus/page": "EruptMenu", "PATCH /api/v1/menus/page": "EruptMenu@EDIT",
 		"DELETE /api/v1/menus/page": "EruptMenu@DELETE",
 	}
 	w := newWorld(t)

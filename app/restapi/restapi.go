@@ -136,6 +136,7 @@ type Options struct {
 	Users    Users
 	Roles    Roles
 	Menus    Menus
+	Dicts    Dicts
 	Registry Registry
 	Audit    Recorder
 	Tokens   Tokens
@@ -213,6 +214,9 @@ func Mount(shell *web.Shell, o Options) {
 	g.GET("/menus/:code", may(access.CodeMenus), h(a.getMenu))
 	g.PATCH("/menus/:code", may(access.CodeMenus+"@EDIT"), h(a.patchMenu))
 	g.DELETE("/menus/:code", may(access.CodeMenus+"@DELETE"), h(a.deleteMenu))
+
+	g.GET("/dicts", may(access.CodeDicts), h(a.listDicts))
+	g.GET("/dicts/:code/items", may(access.CodeDictItems), h(a.listDictItems))
 }
 
 // list is one page of things, and how many there are in all.

@@ -392,7 +392,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	restapi.Mount(w.shell, restapi.Options{
-		Nodes: nodeRepo{w}, Groups: groupRepo{w}, Holds: holdRepo{w}, Users: userRepo{w}, Roles: roleRepo{w}, Menus: menuRepo{w}, Registry: registryT{w}, Audit: w,
+		Nodes: nodeRepo{w}, Groups: groupRepo{w}, Holds: holdRepo{w}, Users: userRepo{w}, Roles: roleRepo{w}, Menus: menuRepo{w}, Dicts: dictRepo{w}, Registry: registryT{w}, Audit: w,
 		Tokens: tokenRepo{w}, Drains: drainRepo{w}, Refusals: refusalRepo{w}, Loads: loadRepo{w}, History: eventRepo{w},
 	})
 	w.handler = w.shell.Handler()
