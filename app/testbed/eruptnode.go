@@ -135,8 +135,21 @@ func (n *EruptNode) Shutdown() (Answer, error) {
 		}
 		break
 	}
-	n.Behave(Refuses)
+	n.leave()
 	return answer, err
+}
+
+// leave stops listening and lets answers that are on their way arrive.
+func (n *EruptNode) leave() {
+	n.FakeNode.mu.Lock()
+	server := n.FakeNode.server
+	n.FakeNode.mu.Unlock()
+	if server != nil {
+		ctx, cancel := context.WithTimeout(n.ctx, drainTimeout)
+		defer cancel()
+		_ = server.Shutdown(ctx) // what is still open is cut off
+	}
+	n.Behave(Refuses)
 }
 
 // Unblock lets the operations "block" that wait now go on.
