@@ -60,7 +60,7 @@ func (f *farm) realRegistration(t *testing.T) {
 func (f *farm) playedNode(t *testing.T, version string) *testbed.EruptNode {
 	t.Helper()
 	name := "shop" + strings.ReplaceAll(version, ".", "")
-	n := testbed.NewEruptNode(t, testbed.EruptSettings{Name: name, Version: version, Token: f.one.node(name), Server: f.one.URL + "/"})
+	n := testbed.NewEruptNode(t, testbed.EruptSettings{Name: name, Version: version, Token: f.one.node(name), Server: f.one.URL + "/", Slash: true})
 	t.Cleanup(func() { f.one.must(http.MethodDelete, "/api/v1/nodes/"+name, nil, http.StatusNoContent, nil) })
 	return n
 }

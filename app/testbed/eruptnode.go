@@ -39,6 +39,7 @@ type EruptSettings struct {
 	Name, Version, Token string
 	Server               string // a trailing slash is kept, as nodes with one address keep it
 	Address              string // how the server is told to reach it; empty: its own
+	Slash                bool   // its own is written with a slash at the end
 }
 
 // drainTimeout is how long nodes of 2.1 and later wait for their requests when they leave.
@@ -53,6 +54,9 @@ func NewEruptNode(t testing.TB, s EruptSettings) *EruptNode {
 	}
 	n.Instance = "i" + strings.ReplaceAll(s.Version, ".", "") + n.Addr()[strings.LastIndexByte(n.Addr(), ':')+1:]
 	n.address = []string{n.URL()}
+	if s.Slash {
+		n.address[0] += "/"
+	}
 	if s.Address != "" {
 		n.address = []string{s.Address}
 	}
