@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"eruptcloud/app/database"
 	"eruptcloud/app/fault"
+	"eruptcloud/ent"
+	"eruptcloud/ent/openapi"
 )
 
 // OpenTokens gives programs a session of the user that their way in is linked to (erupt-wire 3.3). Each way in has one.
@@ -59,30 +62,56 @@ func (o *OpenTokens) Create(ctx context.Context, appid, secret string, a Attempt
 	}
 	life := time.Duration(min(minutes, mostMinutes)) * time.Minute
 	keep := max(life-time.Minute, time.Minute) // erupt's own are over a minute before they say
+	known, err := o.apps.row(ctx, appid)
+	if err != nil {
+		return OpenToken{}, err
+	}
 	s, err := o.login.open(ctx, row, openTokenStart+newSecret()[:openTokenLength], keep, a)
 	if err != nil {
 		return OpenToken{}, err
 	}
-	if err := o.follow(ctx, app, s.Token, keep); err != nil {
+	if err := o.follow(ctx, known, s.Token, keep); err != nil {
 		return OpenToken{}, err
 	}
 	return OpenToken{Token: s.Token, Expires: s.Created.Add(life)}, nil
 }
 
-// follow ends the session before. The table names it unless two were made at once: of these the vault gives each its
-// predecessor, so that one remains.
-func (o *OpenTokens) follow(ctx context.Context, app OpenAPI, token string, life time.Duration) error {
-	before, err := o.vault.Swap(ctx, fmt.Sprintf("open-api:%d", app.ID), token, life)
+// follow makes a session the one of its way in and ends those before it. Two may be made at once, on two replicas: the vault
+// gives each its predecessor, so that the last one remains. row is from before, so its token is an older one in any case: it was
+// made by a Java server, or before this one forgot its vault.
+func (o *OpenTokens) follow(ctx context.Context, row *ent.OpenAPI, token string, life time.Duration) error {
+	key := fmt.Sprintf("open-api:%d", row.ID)
+	before, err := o.vault.Swap(ctx, key, token, life)
 	if err != nil {
 		return err
 	}
-	if err := o.apps.Began(ctx, app.AppID, token); err != nil {
+	if before != "" && before != token {
+		if err := o.login.sessions.Logout(ctx, before); err != nil {
+			return err
+		}
+	}
+	if err := o.apps.endToken(ctx, row); err != nil {
 		return err
 	}
-	if before == "" || before == token {
-		return nil
+	// The table follows the vault: whoever writes last has looked after his write.
+	for current := token; ; {
+		if err := o.apps.note(ctx, row.ID, current); err != nil {
+			return err
+		}
+		now, err := o.vault.Get(ctx, key)
+		if fault.Is(err, fault.NotFound) || err == nil && now == current {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		current = now
 	}
-	return o.login.sessions.Logout(ctx, before)
+}
+
+// note writes down which token is the current one.
+func (o *OpenAPIs) note(ctx context.Context, id int64, token string) error {
+	err := o.db.Client.OpenAPI.Update().Where(openapi.ID(id)).SetCurrentToken(o.keptToken(token)).Exec(ctx)
+	return database.Mapped(err, nil, nil)
 }
 
 // AppOf returns the way in whose live token this is. fault.NotFound if there is none.
