@@ -1127,7 +1127,7 @@ func dictItems(m DictForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var57 string
-			templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "menus.value"))
+			templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "items.value"))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `dict.templ`, Line: 183, Col: 45}
 			}
@@ -1262,7 +1262,7 @@ func dictItems(m DictForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var67 string
-				templ_7745c5c3_Var67, templ_7745c5c3_Err = templruntime.NewAttributeExpression(T(ctx, "menus.value")).Resolve(ctx)
+				templ_7745c5c3_Var67, templ_7745c5c3_Err = templruntime.NewAttributeExpression(T(ctx, "items.value")).Resolve(ctx)
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `dict.templ`, Line: 193, Col: 59}
 				}
@@ -1693,7 +1693,7 @@ func DictItemFormPage(m DictItemForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = input(m.Fields, "value", m.Value, fieldOpts{Label: T(ctx, "menus.value"), Max: 255, Class: "mono", Auto: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = input(m.Fields, "value", m.Value, fieldOpts{Label: T(ctx, "items.value"), Max: 255, Class: "mono", Auto: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -17,7 +17,7 @@ import (
 )
 
 // itemColumns are the columns of an export of items, by the key of their title.
-var itemColumns = []string{"groups.code", "groups.name", "menus.value", "roles.sort", "node.remark"}
+var itemColumns = []string{"groups.code", "groups.name", "items.value", "roles.sort", "node.remark"}
 
 // exportItems handles GET /console/dicts/:dict/items.csv, which importItems reads again.
 func (p *pages) exportItems(c *gin.Context) error {
