@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -207,5 +209,16 @@ func TestWhichCookieAsksForAFile(t *testing.T) {
 func TestOwnFilesHaveOneName(t *testing.T) { // the proxy leaves to the server what the store gives out
 	if uploads.Dir != proxy.OwnFiles {
 		t.Errorf("the store calls its files %q, the proxy %q", uploads.Dir, proxy.OwnFiles)
+	}
+}
+
+// What the proxy leaves to the server finds the store; without a session it says so rather than that nothing is there.
+func TestUploadsAreMounted(t *testing.T) {
+	source, err := os.ReadFile("server.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(source), "s.ownFiles(") {
+		t.Error("nobody answers uploads of editors")
 	}
 }

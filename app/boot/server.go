@@ -351,7 +351,7 @@ func (s *Server) buildProxy(dial dialer) error {
 			sessions: a.Sessions, delegates: a.Delegates, models: s.models, chain: s.domain.groupsOf,
 			public: newPublicFiles(s.c.Proxy.PublicAttachments), nodes: s.domain.Fleet.Nodes, hints: &s.hints,
 		},
-		Recorder: &recorder{a.Audit}, Local: local, Fail: s.shell.Fail, Dial: dial,
+		Recorder: &recorder{a.Audit}, Local: s.ownFiles(local), Fail: s.shell.Fail, Dial: dial,
 		ConnectTimeout: s.c.Proxy.ConnectTimeout, RequestTimeout: s.c.CloudServer.NodeRequestTimeout, MaxUpload: s.c.Proxy.MaxUpload,
 		TLS: s.nodeTLS, HeaderPolicy: s.c.Proxy.HeaderPolicy, ExtraHeaders: s.c.Proxy.ExtraHeaders,
 		CookieToken: s.shell.CookieToken, OwnCookies: []string{s.shell.CookieName(), s.shell.FileCookieName()},
