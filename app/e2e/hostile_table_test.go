@@ -362,6 +362,7 @@ func (b *bench) ownGroup(e endpoint, r right) string {
 			b.fire(shot{method: http.MethodPost, target: target, body: []byte(body), kind: jsonKind, who: admin}) // it may be there
 		}
 	}
+	e.form = strings.Replace(e.form, "&raw=1", "", 1) // that is an administrator's alone
 	s := e.aiming(node, group, "stock.Secret").into("east").shot(eastern)
 	return b.letIn(e, s)
 }
@@ -387,7 +388,9 @@ func (e endpoint) into(group string) endpoint {
 	switch e.method + " " + e.pattern {
 	case "POST /console/nodes":
 		e.form += "&group=" + url.QueryEscape(group)
-	case "POST /console/groups":
+	case "POST /console/nodes/:node/settings", "PUT /console/nodes/:node/settings":
+		e.form = strings.Replace(e.form, "&group=", "&group="+url.QueryEscape(group), 1) // else it leaves all groups
+	case "POST /console/groups", "POST /console/groups/:group", "PUT /console/groups/:group":
 		e.form = strings.Replace(e.form, "&parent=", "", 1) + "&parent=" + url.QueryEscape(group)
 	case "POST /api/v1/nodes":
 		e.json = strings.Replace(e.json, "{", `{"group":"`+group+`",`, 1)
