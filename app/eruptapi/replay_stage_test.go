@@ -5,9 +5,11 @@ import (
 	"crypto/md5" //nolint:gosec // what old installations hold
 	"crypto/sha512"
 	"encoding/hex"
+	"encoding/json"
 	"log/slog"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +22,7 @@ import (
 	"eruptcloud/app/testbed"
 	"eruptcloud/app/web"
 	"eruptcloud/ent"
+	"eruptcloud/ent/role"
 	"eruptcloud/ent/user"
 )
 
@@ -121,12 +124,11 @@ func (s *stage) people(dialect string) {
 	make("erupt", sha512Of("erupt"+salt), "SHA512", salt, true, func(c *ent.UserCreate) { c.SetIsAdmin(true) })
 	org := s.db.Client.Org.Create().SetCode("D-01").SaveX(ctx)
 	post := s.db.Client.Post.Create().SetCode("ENG").SaveX(ctx)
-	home := s.db.Client.Menu.Create().SetCode("p").SetName("Products").SetType("table").SetValue("shop.Product").SetStatus(1).SaveX(ctx)
-	sales := s.db.Client.Role.Create().SetCode("sales").AddMenus(home).SaveX(ctx)
+	s.menus()
+	sales := s.db.Client.Role.Create().SetCode("sales").SaveX(ctx)
 	off := s.db.Client.Role.Create().SetCode("off").SetStatus(false).SaveX(ctx)
-	s.db.Client.Menu.Create().SetCode("a").SetName("ADD").SetType("button").SetValue("CloudNode@ADD").SetStatus(1).ExecX(ctx)
 	make("lin", md5Of("geheim+ü %"), "", "", true, func(c *ent.UserCreate) {
-		c.SetName("Lin Yu").SetOrg(org).SetPost(post).SetEruptMenuID(home.ID).AddRoles(sales, off)
+		c.SetName("Lin Yu").SetOrg(org).SetPost(post).AddRoles(sales, off)
 	})
 	make("plain", "klartext", "", "", false)
 	make("nullmd5", "klartext", "", "", false)
@@ -140,4 +142,39 @@ func (s *stage) people(dialect string) {
 	make("shanosalt", sha512Of("s3cret"), "SHA512", "", true, func(c *ent.UserCreate) { c.SetName("Shanosalt") })
 	make("nullstatus", "klartext", "", "", false)
 	s.db.Client.User.Update().Where(user.Account("nullstatus")).ClearStatus().ExecX(ctx)
+}
+
+// menus are those of the first start of a 2.0.4 server; statuses other than 1 hide one.
+func (s *stage) menus() {
+	raw, err := os.ReadFile("testdata/menus-2.0.json")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var all []struct {
+		ID                int64
+		Code, Name        string
+		Type, Value, Icon *string
+		Status, Sort      int
+		Parent            *int64
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, m := range all {
+		s.db.Client.Menu.Create().SetID(m.ID).SetCode(m.Code).SetName(m.Name).SetNillableType(m.Type).SetNillableValue(m.Value).SetNillableIcon(m.Icon).
+			SetStatus(m.Status).SetSort(m.Sort).SetNillableParentMenuID(m.Parent).ExecX(s.t.Context())
+	}
+}
+
+// sells gives the role sales its page, with EDIT and VIEW_DETAIL, as it was recorded after the first menus, and lin his home.
+func (s *stage) sells() {
+	ctx := s.t.Context()
+	page := s.db.Client.Menu.Create().SetID(81).SetCode("Y8LYIbme").SetName("Products").SetType("table").SetValue("shop.Product").SetIcon("fa fa-cube").
+		SetStatus(1).SetSort(100).SaveX(ctx)
+	edit := s.db.Client.Menu.Create().SetID(83).SetCode("9IItaQiJ").SetName("EDIT").SetType("button").SetValue("shop.Product@EDIT").
+		SetStatus(1).SetSort(20).SetParent(page).SaveX(ctx)
+	detail := s.db.Client.Menu.Create().SetID(87).SetCode("N8HgNs5r").SetName("DETAIL").SetType("button").SetValue("shop.Product@VIEW_DETAIL").
+		SetStatus(1).SetSort(40).SetParent(page).SaveX(ctx)
+	s.db.Client.Role.Update().Where(role.Code("sales")).AddMenus(page, edit, detail).ExecX(ctx)
+	s.db.Client.User.Update().Where(user.Account("lin")).SetEruptMenuID(page.ID).ExecX(ctx)
 }
