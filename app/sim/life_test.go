@@ -84,6 +84,21 @@ func TestWhatLeaves(t *testing.T) {
 	}
 }
 
+// A registration is read to a bound, whoever made it, and what is longer does not leave.
+func TestLongRegistration(t *testing.T) {
+	for size, leaves := range map[int]bool{maxRegistration: true, maxRegistration + 1: false} {
+		l, sent := newLife("1.12.23", 0)
+		body := `{"nodeName":"` + strings.Repeat("x", size-len(`{"nodeName":""}`)) + `"}`
+		answer, err := l.RoundTrip(httptest.NewRequest(http.MethodPost, "http://server"+wire.RegisterPath, strings.NewReader(body)))
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		if leaves != (err == nil) || leaves != (len(sent.bodies) == 1) {
+			t.Errorf("%d bytes: %v, %d sent, want it sent: %t", size, err, len(sent.bodies), leaves)
+		}
+	}
+}
+
 func TestChangeOfVersion(t *testing.T) {
 	l, sent := newLife("2.0.1", 0)
 	if l.change(t.Context(), "http://server", "2.0.2") {

@@ -15,7 +15,13 @@ import (
 	"eruptcloud/nodeagent/wire"
 )
 
-var errSilent = errors.New("simulated: nothing leaves this process")
+var (
+	errSilent = errors.New("simulated: nothing leaves this process")
+	errLong   = errors.New("simulated: a registration longer than any server takes")
+)
+
+// maxRegistration is what a server takes of a registration, in bytes (erupt-wire 10.4).
+const maxRegistration = 1 << 20
 
 // RoundTrip implements http.RoundTripper: what the agent sends goes through here on its way to the server, and is changed.
 func (l *life) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -26,9 +32,12 @@ func (l *life) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.URL.Path, wire.RegisterPath) || r.Body == nil {
 		return l.base.RoundTrip(r)
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxRegistration+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(body) > maxRegistration {
+		return nil, errLong
 	}
 	return l.send(r, l.tampered(body, now))
 }
