@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 
 	"eruptcloud/app/testbed"
 )
@@ -142,8 +141,8 @@ func (f *farm) redisForgets(t *testing.T) {
 			f.back(t, s, what)
 		}
 	}
-	if raw, err := f.client.Get(t.Context(), "erupt-cloud:node:"+javaName).Result(); err == redis.Nil || err == nil && !strings.Contains(raw, `"version":"1.12.23"`) {
-		t.Errorf("the entry is %s %v", raw, err)
+	if raw, err := f.client.Get(t.Context(), "erupt-cloud:node:"+javaName).Result(); err != nil || !strings.Contains(raw, `"version":"1.12.23"`) {
+		t.Errorf("the entry is %q (%v), want that of 1.12.23", raw, err)
 	}
 }
 

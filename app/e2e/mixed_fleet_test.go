@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"eruptcloud/app/testbed"
+	"eruptcloud/nodeagent"
 )
 
 // mixed is one control plane of two replicas behind a balancer, with a node of each kind.
@@ -55,7 +56,7 @@ func startMixed(t *testing.T) *mixed {
 		m.players[name], m.versions[name] = n, version
 	}
 	goNode(t, &plane, "crm", m.one.node("crm"), freeAddr(t), "")
-	m.versions["crm"] = "go-"
+	m.versions["crm"] = "go-" + nodeagent.Version
 	m.sidecar(t, plane.URL)
 	m.java.ready()
 	for name := range m.versions {
@@ -78,7 +79,7 @@ func (m *mixed) sidecar(t *testing.T, plane string) {
 	addr := freeAddr(t)
 	start(t, []string{"EC_NODE_TOKEN=" + m.one.node("legacy"), "EC_NODE_HEARTBEAT_TIME=1s"}, program,
 		"--name", "legacy", "--servers", plane, "--listen", addr, "--host-address", "http://"+addr, "--upstream", legacy.URL)
-	m.versions["legacy"] = ""
+	m.versions["legacy"] = "go-" + nodeagent.Version
 }
 
 // inTheConsole looks at the list and, for each dialect, at a table, and edits a record.
