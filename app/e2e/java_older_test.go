@@ -9,20 +9,26 @@ import (
 	"eruptcloud/app/testbed"
 )
 
-// A node of another version of the 1.12 generation beside: registered, its page read, a record saved.
+// A node of another version of the 1.12 generation, on two replicas with MariaDB and Redis: it registers at the first, its page
+// is read at both, a record is saved in the console of the second.
 func TestJavaOlderVersion(t *testing.T) { // D1
 	testbed.Require(t, "java")
 	testbed.Require(t, "mvn")
-	s := serve(t, nil)
-	n := launchJava(t, javaSettings{name: "older", token: s.node("older"), servers: s.URL, version: "1.12.21"})
+	p := startProduction(t)
+	n := launchJava(t, javaSettings{name: "older", token: p.one.node("older"), servers: p.one.URL, version: "1.12.21"})
 	n.ready()
-	if in := s.awaitInstances("older", 1, 20*time.Second)[0]; in.Version != "1.12.21" || in.Location != n.URL {
-		t.Errorf("instance %+v, want 1.12.21 at %s", in, n.URL)
+	for _, s := range []*server{p.one, p.two} {
+		if in := s.awaitInstances("older", 1, 20*time.Second)[0]; in.Version != "1.12.21" || in.Location != n.URL {
+			t.Errorf("instance %+v at %s, want 1.12.21 at %s", in, s.URL, n.URL)
+		}
+		if status, raw := s.table(t, "older.Customer"); status != http.StatusOK || !strings.Contains(raw, `"total":120`) {
+			t.Errorf("table at %s = %d %.300s", s.URL, status, raw)
+		}
 	}
-	if status, raw := s.table(t, "older.Customer"); status != http.StatusOK || !strings.Contains(raw, `"total":120`) {
-		t.Errorf("table = %d %.300s", status, raw)
+	if raw, err := p.client.Get(t.Context(), "erupt-cloud:node:older").Result(); err != nil || !strings.Contains(raw, `"version":"1.12.21"`) {
+		t.Errorf("the entry in Redis is %q (%v), want that of 1.12.21", raw, err)
 	}
-	b := browse(t, s)
+	b := browse(t, p.two)
 	b.login("erupt", adminPassword)
 	b.open("/console/nodes")
 	b.says("[data-node=older]", "1.12.21")
@@ -35,5 +41,7 @@ func TestJavaOlderVersion(t *testing.T) { // D1
 		t.Errorf("columns %v changed, the name is %s", changed(before, after), show(after["name"]))
 	}
 	n.term()
-	s.awaitInstances("older", 0, 20*time.Second)
+	for _, s := range []*server{p.one, p.two} {
+		s.awaitInstances("older", 0, 20*time.Second)
+	}
 }
