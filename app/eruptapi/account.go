@@ -17,7 +17,7 @@ func (a *API) logout(w http.ResponseWriter, r *http.Request) error {
 	if err := a.o.Sessions.Logout(r.Context(), in.Token); err != nil {
 		return err
 	}
-	return result(w, nil)
+	return result(w, r, nil)
 }
 
 // changePassword handles POST /erupt-api/change-pwd, and GET, which erupt 1.x sends.
@@ -42,10 +42,10 @@ func (a *API) changePassword(w http.ResponseWriter, r *http.Request) error {
 	}
 	plain := a.decodeAll(body.Pwd, body.NewPwd, body.NewPwd2)
 	if plain[1] != plain[2] {
-		return result(w, fault.New(fault.Invalid, "the new passwords differ"))
+		return result(w, r, fault.New(fault.Invalid, "the new passwords differ"))
 	}
 	// The session that asks lives on; the account's others end.
-	return told(w, a.o.Users.ChangePassword(access.KeepSession(r.Context(), in.Token), in.Account, plain[0], plain[1]))
+	return told(w, r, a.o.Users.ChangePassword(access.KeepSession(r.Context(), in.Token), in.Account, plain[0], plain[1]))
 }
 
 // verifyPassword handles POST /erupt-api/verify-pwd, which opens a locked screen.
@@ -63,7 +63,7 @@ func (a *API) verifyPassword(w http.ResponseWriter, r *http.Request) error {
 	if err := a.patient(in); err != nil {
 		return err
 	}
-	return told(w, a.o.Users.VerifyPassword(r.Context(), in.Account, a.decodeAll(body.Pwd)[0]))
+	return told(w, r, a.o.Users.VerifyPassword(r.Context(), in.Account, a.decodeAll(body.Pwd)[0]))
 }
 
 // profile handles POST /erupt-api/profile: what somebody may change about himself. What is left out stays.
@@ -91,7 +91,7 @@ func (a *API) profile(w http.ResponseWriter, r *http.Request) error {
 		patch.Avatar = body.Avatar
 	}
 	_, err = a.o.Users.Update(r.Context(), in.Account, patch)
-	return told(w, err)
+	return told(w, r, err)
 }
 
 // avatar handles POST /erupt-api/profile/avatar, an upload in erupt 2.3. Replicas share no folder to keep it in.
@@ -99,7 +99,7 @@ func (a *API) avatar(w http.ResponseWriter, r *http.Request) error {
 	if _, err := a.session(r); err != nil {
 		return err
 	}
-	return result(w, fault.New(fault.Invalid, "this server keeps no uploaded pictures; save the profile with the address of one that begins with https://"))
+	return result(w, r, fault.New(fault.Invalid, "this server keeps no uploaded pictures; save the profile with the address of one that begins with https://"))
 }
 
 // patient bounds how often one account may try what guesses its secrets, beside the lock.
@@ -111,10 +111,10 @@ func (a *API) patient(in access.Session) error {
 }
 
 // told answers a command: what its user can put right stands in the envelope, with status 200 as erupt does it.
-func told(w http.ResponseWriter, err error) error {
+func told(w http.ResponseWriter, r *http.Request, err error) error {
 	switch fault.CodeOf(err) {
 	case "", fault.Invalid, fault.Unauthenticated, fault.Conflict, fault.TooMany, fault.Forbidden:
-		return result(w, err)
+		return result(w, r, err)
 	}
 	return err
 }

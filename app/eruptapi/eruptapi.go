@@ -242,18 +242,18 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return nil
 }
 
-// result is the envelope that erupt's commands answer with.
-func result(w http.ResponseWriter, err error) error {
-	r := wire.Result{Success: true, Status: wire.StatusSuccess, PromptWay: "MESSAGE"}
+// result is the envelope that erupt's commands answer with, in the language of the front end.
+func result(w http.ResponseWriter, r *http.Request, err error) error {
+	answer := wire.Result{Success: true, Status: wire.StatusSuccess, PromptWay: "MESSAGE"}
 	if err != nil {
 		e := fault.Of(err)
-		message := e.Message()
-		r.Success, r.Status, r.Message = false, wire.StatusError, &message
+		message := web.Message(r, e)
+		answer.Success, answer.Status, answer.Message = false, wire.StatusError, &message
 		if e.RetryAfter > 0 {
 			setRetryAfter(w, e.RetryAfter)
 		}
 	}
-	return writeJSON(w, r)
+	return writeJSON(w, answer)
 }
 
 // resultOf answers with data in the envelope.

@@ -87,7 +87,7 @@ func (a *API) loginByDigest(w http.ResponseWriter, r *http.Request) error {
 		return a.answerLogin(w, r, s, err, timeOf1)
 	}
 	if a.o.Digest == nil {
-		return refuse(w, "the login of erupt 1.x needs passwords kept as MD5, which this server does not do; use the console, or POST with the password")
+		return a.answerLogin(w, r, access.Session{}, fault.New(fault.Invalid, "the login of erupt 1.x needs passwords kept as MD5, which this server does not do; use the console, or POST with the password"), timeOf1)
 	}
 	s, err := a.o.Digest.AttemptDigest(r.Context(), try)
 	return a.answerLogin(w, r, s, err, timeOf1)
@@ -132,7 +132,7 @@ func (a *API) answerLogin(w http.ResponseWriter, r *http.Request, s access.Sessi
 		default:
 			return err
 		}
-		reason, ticket := e.Message(), access.TicketOf(err)
+		reason, ticket := web.Message(r, e), access.TicketOf(err)
 		return writeJSON(w, loginModel{
 			Reason: &reason, UseVerifyCode: access.CodeWanted(err) || e.Code == fault.TooMany && a.o.App.CaptchaAfter >= 0,
 			MFARequired: ticket != "", MFATicket: orNil(ticket), Account: orNil(access.AccountOf(err)),
@@ -140,10 +140,6 @@ func (a *API) answerLogin(w http.ResponseWriter, r *http.Request, s access.Sessi
 	}
 	expire := s.Expires.In(a.o.Zone).Format(times)
 	return writeJSON(w, loginModel{Pass: true, ResetPwd: a.neverSet(r, s.Account), Token: &s.Token, Expire: &expire, Account: &s.Account})
-}
-
-func refuse(w http.ResponseWriter, reason string) error {
-	return writeJSON(w, loginModel{Reason: &reason})
 }
 
 // neverSet reports whether the password is still the one that somebody else gave. It only asks for a new one, so an

@@ -26,7 +26,7 @@ func (a *API) mfaEnroll(w http.ResponseWriter, r *http.Request) error {
 	}
 	e, err := a.o.MFA.Enroll(r.Context(), in.Account)
 	if err != nil {
-		return told(w, err)
+		return told(w, r, err)
 	}
 	return resultOf(w, map[string]string{"secret": e.Secret, "uri": e.URI})
 }
@@ -61,7 +61,7 @@ func (a *API) mfaCodes(w http.ResponseWriter, r *http.Request, make codeMaker) e
 	}
 	codes, err := make(r.Context(), in.Account, strings.TrimSpace(string(body.Code)))
 	if err != nil {
-		return told(w, err)
+		return told(w, r, err)
 	}
 	return resultOf(w, codes)
 }
@@ -79,5 +79,5 @@ func (a *API) mfaUnbind(w http.ResponseWriter, r *http.Request) error {
 	if err := a.patient(in); err != nil {
 		return err
 	}
-	return told(w, a.o.MFA.Unbind(r.Context(), in.Account, a.decodeAll(body.Pwd)[0], string(body.Code)))
+	return told(w, r, a.o.MFA.Unbind(r.Context(), in.Account, a.decodeAll(body.Pwd)[0], string(body.Code)))
 }

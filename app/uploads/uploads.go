@@ -128,9 +128,10 @@ func (s *Store) answer(w http.ResponseWriter, r *http.Request, in access.Session
 		said.Uploaded, said.URL, said.State = true, web.Base(r)+wire.AttachmentDir+"/"+path, "SUCCESS"
 	} else {
 		f := fault.Of(err)
-		said.State, said.Error = f.Message(), &struct {
+		said.State = web.Message(r, f)
+		said.Error = &struct {
 			Message string `json:"message"`
-		}{f.Message()}
+		}{said.State}
 		if f.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(f.RetryAfter/time.Second)+1))
 		}

@@ -187,6 +187,17 @@ func TestRefusedUploads(t *testing.T) {
 	}
 }
 
+// An editor shows the reason to whoever writes; the trail keeps it in English (erupt-wire 1.1).
+func TestRefusedUploadsInChinese(t *testing.T) {
+	for _, way := range [][]string{{target, "zh-CN"}, {target + "?_lang=zh-CN", ""}} {
+		w := newWorld(t)
+		_, said := w.upload(way[0], "avatar", "a.png", png, "token", "tok", "lang", way[1])
+		if said.Error.Message != "表单中没有文件" || said.State != said.Error.Message || w.audit[0].Error != "the form has no file" {
+			t.Errorf("%v: the editor is told %+v, the trail says %q", way, said, w.audit[0].Error)
+		}
+	}
+}
+
 func TestCutUploadLeavesNothing(t *testing.T) {
 	w := newWorld(t)
 	body, kind := form("upload", "a.png", png+strings.Repeat("x", 1000))

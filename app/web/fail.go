@@ -70,7 +70,7 @@ func (s *Shell) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	case asPage:
 		s.failHTML(w, r, e, views.ErrorPage)
 	default:
-		failJSON(w, q, e, s.o.Now())
+		failJSON(w, r, e, s.o.Now())
 	}
 }
 
@@ -115,15 +115,13 @@ func (s *Shell) logFault(r *http.Request, q *request, e *fault.Error) {
 		slog.String("code", string(e.Code)), slog.String("error", shorten(e.Error(), 8<<10)), slog.String("client", q.client))
 }
 
-func failJSON(w http.ResponseWriter, q *request, e *fault.Error, now time.Time) {
-	fields := e.Fields
-	if fields == nil {
-		fields = map[string]string{}
-	}
+func failJSON(w http.ResponseWriter, r *http.Request, e *fault.Error, now time.Time) {
+	q := requestOf(r)
+	message, fields := told(r, q.path, e)
 	status := e.Code.Status()
 	body, err := json.Marshal(Envelope{
 		Timestamp: now.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Path: q.path, Status: status,
-		Error: http.StatusText(status), Message: e.Message(), Code: string(e.Code), Fields: fields, RequestID: q.id,
+		Error: http.StatusText(status), Message: message, Code: string(e.Code), Fields: fields, RequestID: q.id,
 	})
 	if err != nil {
 		panic(err) // strings and a map of strings
