@@ -61,6 +61,7 @@ var navEntries = []navEntry{
 	{AreaAdmin, "/console/online", "layout.nav.admin", "a", []string{"EruptOnline"}},
 	{AreaAdmin, "/console/audit", "layout.nav.admin", "a", []string{"EruptOperateLog"}},
 	{AreaAdmin, "/console/logins", "layout.nav.admin", "a", []string{"EruptLoginLog"}},
+	{AreaAdmin, "/console/server-log", "layout.nav.admin", "a", []string{"erupt-log"}},
 }
 
 // navOf returns the entries that the viewer may open, the first of each area.

@@ -34,6 +34,8 @@ type LogPanelModel struct {
 	Level, Search string
 	Line          int64
 	Charset       string
+	// Replica is whose own log it is, Asked whose was asked for: one, LogAll, or whoever answers. Empty: it is a node's.
+	Replica, Asked string
 }
 
 // gone reports whether the pinned instance is none of the node's any more: its log is still the one that was asked for.
@@ -55,7 +57,7 @@ type LogInstance struct {
 
 // query is what the panel's own requests carry.
 func (m LogPanelModel) query(more ...string) string {
-	q := url.Values{"instance": {m.Instance}}
+	q := url.Values{"instance": {m.asked()}}
 	if m.Charset != "" {
 		q.Set("charset", m.Charset)
 	}
@@ -66,17 +68,35 @@ func (m LogPanelModel) query(more ...string) string {
 }
 
 // linesPath is where the panel asks for what is new, and for what is older.
-func (m LogPanelModel) linesPath() string { return NodePath(m.Node, "/log/lines") + m.query() }
+func (m LogPanelModel) linesPath() string { return m.at("/lines") + m.query() }
 
-func (m LogPanelModel) downloadPath() string { return NodePath(m.Node, "/log/text") + m.query() }
+func (m LogPanelModel) downloadPath() string { return m.at("/text") + m.query() }
+
+func (m LogPanelModel) at(part string) string { return logBase(m.Node, m.Replica) + part }
+
+// logBase is where a log is: that of a node, or of the server itself.
+func logBase(node, replica string) string {
+	if replica != "" {
+		return ServerLogPath
+	}
+	return NodePath(node, TabLog)
+}
+
+// asked is what the address says.
+func (m LogPanelModel) asked() string {
+	if m.Replica != "" {
+		return m.Asked
+	}
+	return m.Instance
+}
 
 // linePath leads to one line.
 func (c LogChunk) linePath(l LogLine) string {
-	return NodePath(c.Node, TabLog) + "?" + url.Values{"instance": {l.Instance}, "line": {strconv.FormatInt(l.Num, 10)}}.Encode()
+	return logBase(c.Node, c.Replica) + "?" + url.Values{"instance": {l.Instance}, "line": {strconv.FormatInt(l.Num, 10)}}.Encode()
 }
 
 func (c LogChunk) wholePath(l LogLine) string {
-	return NodePath(c.Node, "/log/text") + "?" + url.Values{"instance": {l.Instance}, "line": {strconv.FormatInt(l.Num, 10)}}.Encode()
+	return logBase(c.Node, c.Replica) + "/text?" + url.Values{"instance": {l.Instance}, "line": {strconv.FormatInt(l.Num, 10)}}.Encode()
 }
 
 // LogOrder is how merged lines were put in order.
@@ -109,6 +129,7 @@ type LogChunk struct {
 	Order   LogOrder
 	Older   bool // it goes before what is shown
 	Line    int64
+	Replica string // whose own log it is; empty: it is a node's
 }
 
 // LogSource is what was read from one instance.

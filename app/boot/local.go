@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"eruptcloud/app/eruptapi"
+	"eruptcloud/nodeagent/wire"
 )
 
 // localAPI is what the server itself answers below /erupt-api.
@@ -35,6 +36,20 @@ func (s *Server) localAPI() *eruptapi.API {
 		}
 	}
 	return eruptapi.New(o)
+}
+
+// ownLog reads what this process logged, for the console; nil: nothing is kept.
+func (s *Server) ownLog() func(from int64, size int) []wire.LogLine {
+	if s.tail == nil {
+		return nil
+	}
+	return func(from int64, size int) []wire.LogLine {
+		var lines []wire.LogLine
+		for _, e := range s.tail.Events(from, size) {
+			lines = append(lines, wire.LogLine{Num: e.Number, Content: e.Text})
+		}
+		return lines
+	}
 }
 
 // frontEnd begins the settings of erupt's front end with name=value pairs.

@@ -331,6 +331,7 @@ func (s *Server) mountAPIs() error {
 		Captcha: a.Captcha, MFA: a.MFA, AlwaysCaptcha: s.c.Login.CaptchaAfter == 0, WeakPasswords: a.WeakPasswords(),
 		Tokens: f.Nodes, Drains: f.Drains, Refusals: s.refusals, History: s.history, Loads: s.loads, Traces: s.proxy,
 		Orgs: a.Orgs, Posts: a.Posts, Dicts: s.domain.Dicts, OpenAPIs: a.OpenAPIs, Online: a.Online,
+		ServerLog: s.ownLog(), Replica: s.member.ID(), Replicas: s.member.Replicas,
 		Listen: f.Listen, Fresh: f.Fresh, Done: s.closing, ReadTokens: f.Nodes, BadgeKey: s.badgeKey,
 	}); err != nil {
 		return err

@@ -160,6 +160,11 @@ type Options struct {
 	Dicts    Dicts
 	OpenAPIs OpenAPIs
 	Online   Online
+	// ServerLog returns at most size lines of what this server logged, oldest first: from a number on, or the newest if it is below
+	// zero. Nil: the console does not show it. Replica names this server among the Replicas that there are.
+	ServerLog func(from int64, size int) []wire.LogLine
+	Replica   string
+	Replicas  func() []string
 	// Fresh returns a number that is another one as soon as profiles, groups, holds or drains are (fleet.Fleet.Fresh); nil: nothing
 	// is kept from one request to the next.
 	Fresh func(context.Context) (uint64, error)

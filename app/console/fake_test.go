@@ -61,6 +61,8 @@ type world struct {
 	logErr    error
 	traces    *fakeTraces      // nil: nobody keeps any
 	failLog   map[string]error // by location
+	ownLog    ownLines
+	replicas  []string // the first answers
 	users     []access.User
 	roles     []access.Role
 	menus     []access.Menu
@@ -622,7 +624,7 @@ func newSite(t testing.TB, w *world, change ...func(*web.Options)) *site {
 		Nodes: fakeNodes{w}, Groups: fakeGroups{w}, Holds: fakeHolds{w}, Registry: fakeRegistry{w}, Caller: fakeCaller{w},
 		Users: fakeUsers{w}, Roles: fakeRoles{w}, Menus: fakeMenus{w}, Login: fakeLogin{w}, Sessions: fakeSessions{w}, Audit: fakeAudit{w},
 		Listen: func(f func(kind, id string)) { w.changed = append(w.changed, f) }, Done: w.done, Now: func() time.Time { return now },
-		ReadTokens: fakeNodes{w}, BadgeKey: testBadgeKey,
+		ReadTokens: fakeNodes{w}, BadgeKey: testBadgeKey, ServerLog: w.ownLog.read, Replica: w.replica(), Replicas: func() []string { return w.replicas },
 	}
 	if w.generation > 0 {
 		options.Fresh = w.freshNumber

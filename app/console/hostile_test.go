@@ -65,6 +65,7 @@ func everyPage(node, instance, group, user, role string) []string {
 		"/console/groups", "/console/groups/new?" + url.Values{"parent": {group}}.Encode(), g, g + "/config",
 		"/console/users", "/console/users?" + url.Values{"q": {evil}}.Encode(), "/console/users/new", "/console/users/" + url.PathEscape(user), "/console/roles", "/console/roles/new", "/console/roles/" + url.PathEscape(role), "/console/menus", "/console/menus/new",
 		"/console/audit", "/console/audit?" + url.Values{"q": {evil}, "subject": {evil}}.Encode(), "/console/me", "/console/search?q=e", "/console/palette?q=e", "/console/login", "/console/login?" + url.Values{"next": {evil}}.Encode(),
+		"/console/server-log", "/console/server-log?" + url.Values{"instance": {evil}, "q": {evil}, "line": {"1"}}.Encode(),
 		"/console/nodes/" + url.PathEscape("missing"+evil), n + "/log/lines?offset=0&" + q,
 	}
 }

@@ -8,8 +8,9 @@ import (
 
 // logDocument is a run of log lines for scripts (U80).
 type logDocument struct {
-	Node    string         `json:"node"`
-	Order   views.LogOrder `json:"order"` // of lines of several instances: "time", "both" or "arrival"
+	Node    string         `json:"node,omitempty"`
+	Replica string         `json:"replica,omitempty"` // whose own log it is
+	Order   views.LogOrder `json:"order"`             // of lines of several instances: "time", "both" or "arrival"
 	Lines   []logDocLine   `json:"lines"`
 	Sources []logDocSource `json:"sources"`
 }
@@ -39,7 +40,7 @@ type logDocSource struct {
 }
 
 func logDocumentOf(c views.LogChunk) logDocument {
-	d := logDocument{Node: c.Node, Order: c.Order, Lines: make([]logDocLine, 0, len(c.Lines)), Sources: make([]logDocSource, 0, len(c.Sources))}
+	d := logDocument{Node: c.Node, Replica: c.Replica, Order: c.Order, Lines: make([]logDocLine, 0, len(c.Lines)), Sources: make([]logDocSource, 0, len(c.Sources))}
 	for _, l := range c.Lines {
 		line := logDocLine{Instance: l.Instance, Num: l.Num, Level: l.Level, Text: l.Text(), Bytes: l.Cut, Charset: l.Charset}
 		switch {

@@ -37,6 +37,7 @@ type logView struct {
 	charset  string
 	all      []views.LogInstance
 	chosen   []views.LogInstance // whose lines are read
+	own      *ownLog             // what is read in place of a node's; nil: a node's
 }
 
 func (v *logView) merged() bool { return v.instance == views.LogAll }
@@ -89,12 +90,16 @@ func (v *logView) older(before map[string]int64) views.LogChunk {
 // each reads all chosen instances at once and merges what they said; of more than keep lines, if not 0, the newest stay.
 func (v *logView) each(read func(views.LogSource, registry.Instance) reading, keep int) views.LogChunk {
 	readings := make([]reading, len(v.chosen))
-	now := v.p.Registry.View().Node(v.node)
+	now := v.registered()
 	var work sync.WaitGroup
 	for i, chosen := range v.chosen {
 		readings[i].LogInstance = chosen
 		at := slices.IndexFunc(now, func(in registry.Instance) bool { return in.ID == chosen.ID })
-		if at < 0 {
+		switch {
+		case at < 0 && v.own != nil:
+			readings[i] = v.failed(readings[i].LogSource, v.own.elsewhere(chosen.ID))
+			continue
+		case at < 0:
 			readings[i].Gone = true
 			continue
 		}
@@ -234,6 +239,9 @@ func (v *logView) read(in registry.Instance, size int, offset *int64) ([]wire.Lo
 	case <-ctx.Done():
 		return nil, fault.New(fault.Unavailable, "too many logs are being read at this moment")
 	}
+	if v.own != nil {
+		return v.own.read(size, offset), nil
+	}
 	lines, err := v.p.Caller.Log(ctx, proxy.LogCall{Node: v.node, Location: first(in.Locations), Token: v.token, Size: size, Offset: offset})
 	if err != nil {
 		return nil, err
@@ -251,7 +259,7 @@ func (v *logView) text(line int64) ([]byte, error) {
 	}
 	var items []item
 	for _, chosen := range v.chosen {
-		in, err := v.p.instance(v.node, chosen.ID)
+		in, err := v.find(chosen.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -284,7 +292,10 @@ func (v *logView) text(line int64) ([]byte, error) {
 		}
 	}
 	slices.SortStableFunc(items, func(a, b item) int { return a.at.Compare(b.at) })
-	if line > 0 && len(items) == 0 {
+	switch {
+	case line > 0 && len(items) == 0 && v.own != nil:
+		return nil, fault.New(fault.NotFound, "the server does not keep line %d any more", line)
+	case line > 0 && len(items) == 0:
 		return nil, fault.New(fault.NotFound, "line %d is not on the node any more", line)
 	}
 	var b bytes.Buffer

@@ -224,6 +224,7 @@ var actionEntries = []actionEntry{
 	{"find.do.online", "right", "/console/online", "", access.CodeOnline},
 	{"find.do.logins", "right", "/console/logins", "", access.CodeLogins},
 	{"find.do.audit", "right", "/console/audit", "", access.CodeAudit},
+	{"find.do.server_log", "right", "/console/server-log", "", access.CodeServerLog},
 	{"find.do.me", "right", "/console/me", "", ""},
 	{"find.do.theme", "theme", "", views.DoTheme, ""},
 	{"find.do.lang", "edit", "", views.DoLang, ""},

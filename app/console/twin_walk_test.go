@@ -30,6 +30,7 @@ var noTwin = map[string]string{
 	"/console/nodes/:node/drains":     "a part of the node's page, whose JSON has it",
 	"/console/nodes/:node/events/new": "a part of the list of events",
 	"/console/nodes/:node/log/text":   "a file",
+	"/console/server-log/text":        "a file",
 	"/console/requests/:id":           "leads on",
 	"/console/events":                 "a stream",
 }

@@ -396,7 +396,7 @@ func TestUPMSPagesAreReachedByThoseWhoHoldThem(t *testing.T) {
 	s := newSite(t, office(t))
 	for code, path := range map[string]string{
 		access.CodeOrgs: "/console/orgs", access.CodePosts: "/console/posts", access.CodeDicts: "/console/dicts", access.CodeOpenAPI: "/console/open-api",
-		access.CodeOnline: "/console/online", access.CodeLogins: "/console/logins",
+		access.CodeOnline: "/console/online", access.CodeLogins: "/console/logins", access.CodeServerLog: "/console/server-log",
 	} {
 		s.login("clerk", false, code)
 		d := document(t, s.as("clerk", http.MethodGet, path, nil).must(t, 200))

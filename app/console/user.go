@@ -41,6 +41,9 @@ func (p *pages) mountAccess(root *gin.RouterGroup) {
 	if p.Online != nil {
 		p.mountOnline(root)
 	}
+	if p.ServerLog != nil {
+		p.mountServerLog(root)
+	}
 	p.mountMenus(root)
 	p.mountAudit(root)
 }

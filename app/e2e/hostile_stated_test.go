@@ -165,6 +165,9 @@ POST   /console/open-api/:appid/delete              openapi@DELETE    -
 GET    /console/online                              online            -
 GET    /console/online.csv                          online            -
 POST   /console/online/:account/end                 online@DELETE     -
+GET    /console/server-log                          serverlog         -
+GET    /console/server-log/lines                    serverlog         -
+GET    /console/server-log/text                     serverlog         -
 GET    /console/audit                               audit             -
 GET    /console/audit.csv                           audit             -
 GET    /console/audit/:entry                        audit             -
@@ -243,7 +246,7 @@ GET    /erupt-cloud-api/erupt-cloud-node-log        log               node
 // words stand for codes in statedRights.
 var words = map[string]string{
 	"nodes": access.CodeNodes, "groups": access.CodeGroups, "users": access.CodeUsers, "roles": access.CodeRoles, "menus": access.CodeMenus,
-	"orgs": access.CodeOrgs, "posts": access.CodePosts, "dicts": access.CodeDicts, "items": access.CodeDictItems, "openapi": access.CodeOpenAPI, "online": access.CodeOnline,
+	"orgs": access.CodeOrgs, "posts": access.CodePosts, "dicts": access.CodeDicts, "items": access.CodeDictItems, "openapi": access.CodeOpenAPI, "online": access.CodeOnline, "serverlog": access.CodeServerLog,
 	"audit": access.CodeAudit, "logins": access.CodeLogins, "token": access.CodeViewToken, "manage": access.CodeManageNodes, "log": access.CodeNodeLog, "page": "orders.Secret",
 }
 

@@ -349,7 +349,8 @@ func TestMenuLeavesOutWhatIsNowhere(t *testing.T) {
 		access.Menu{ID: 93, Code: "t", Name: "T", Type: "tpl", Value: "Page.html?_node=shop"},
 		access.Menu{ID: 94, Code: "r", Name: "R", Type: "tree", Value: "shop.Region", Parent: 1})
 	p.sessions["lin-token"] = s
-	const want = `[{"id":1,"code":"folder","name":"Folder","type":null,"value":null,"icon":null,"pid":null},` +
+	const want = `[{"id":90,"code":"erupt-log","name":"Log","type":"newWindow","value":"/fleet/console/server-log","icon":null,"pid":1},` +
+		`{"id":1,"code":"folder","name":"Folder","type":null,"value":null,"icon":null,"pid":null},` +
 		`{"id":91,"code":"EruptMenu","name":"Menus","type":"newWindow","value":"/fleet/console/menus","icon":null,"pid":1},` +
 		`{"id":92,"code":"docs","name":"Docs","type":"link","value":"https","icon":null,"pid":1},` +
 		`{"id":93,"code":"t","name":"T","type":"tpl","value":"Page.html?_node=shop","icon":null,"pid":null},` +

@@ -13,7 +13,7 @@ var Pages = map[string]string{
 	access.CodeNodes: "/console/nodes", access.CodeGroups: "/console/groups", access.CodeUsers: "/console/users",
 	access.CodeRoles: "/console/roles", access.CodeMenus: "/console/menus", access.CodeAudit: "/console/audit", access.CodeLogins: "/console/logins",
 	access.CodeOrgs: "/console/orgs", access.CodePosts: "/console/posts", access.CodeDicts: "/console/dicts",
-	access.CodeOpenAPI: "/console/open-api", access.CodeOnline: "/console/online",
+	access.CodeOpenAPI: "/console/open-api", access.CodeOnline: "/console/online", access.CodeServerLog: "/console/server-log",
 }
 
 // userInfo handles GET /erupt-api/userinfo.
@@ -107,8 +107,6 @@ func (a *API) nowhere(m access.Menu) bool {
 	switch m.Type {
 	case access.TypeTable, access.TypeTree, "form":
 		return !strings.Contains(value, ".")
-	case "tpl":
-		return value == "erupt-log" // erupt's own log of the server; nodes' templates carry the node beside
 	}
 	return false
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -13,8 +14,9 @@ import (
 //
 //	request | field | ours | theirs | why
 //
-// where the first four may hold * for any text, and a line that begins with # is a comment. A difference that no line
-// describes fails the test, and so does a line that describes none.
+// where the first four may hold * for any text, and a line that begins with # is a comment. Why names its source: a section of
+// erupt-wire, erupt 1.12, or a requirement by its letter and number; "as above" takes over that of the line before. A difference
+// that no line describes fails the test, and so does a line that describes none.
 type Differences struct {
 	path  string
 	mu    sync.Mutex
@@ -27,6 +29,9 @@ type difference struct {
 	used                         bool
 }
 
+// source is what a difference may rest on.
+var source = regexp.MustCompile(`\b(erupt-wire [1-9][0-9.]*|erupt-1\.12|[A-DFSU][1-9][0-9]*)\b`)
+
 // ReadDifferences reads the list.
 func ReadDifferences(t testing.TB, path string) *Differences {
 	t.Helper()
@@ -36,6 +41,7 @@ func ReadDifferences(t testing.TB, path string) *Differences {
 	}
 	defer f.Close()
 	d := &Differences{path: path}
+	sourced := false // the line before
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
@@ -48,6 +54,9 @@ func ReadDifferences(t testing.TB, path string) *Differences {
 		}
 		for i := range parts {
 			parts[i] = strings.TrimSpace(parts[i])
+		}
+		if sourced = source.MatchString(parts[4]) || sourced && strings.HasPrefix(parts[4], "as above"); !sourced {
+			t.Fatalf("%s:%d: %q names no source", path, n, parts[4])
 		}
 		d.lines = append(d.lines, &difference{number: n, request: parts[0], field: parts[1], ours: parts[2], theirs: parts[3]})
 	}

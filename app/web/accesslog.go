@@ -135,10 +135,11 @@ func (s *Shell) logAccess(q *request, method string, target *url.URL, agent stri
 	s.o.Logger.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// isRoutine names what comes in every few seconds from everybody; it is logged only when it fails.
+// isRoutine names what comes in every few seconds from everybody; it is logged only when it fails. Who follows the server's own log
+// would read of nothing but himself.
 func isRoutine(path string) bool {
 	switch path {
-	case "/livez", "/readyz", "/erupt-cloud-api/register-node", "/erupt-cloud-api/erupt-power":
+	case "/livez", "/readyz", "/erupt-cloud-api/register-node", "/erupt-cloud-api/erupt-power", "/console/server-log/lines", "/erupt-api/tool/erupt-log":
 		return true
 	}
 	return strings.HasPrefix(path, "/static/")
