@@ -15,7 +15,10 @@ import (
 	"eruptcloud/ent/menu"
 )
 
-// A fresh installation of erupt 2.0.4 has these rows.
+// ownSeeds are the menus of a first start that erupt does not make.
+var ownSeeds = []string{"EruptOnline@DELETE"}
+
+// A fresh installation of erupt 2.0.4 has these rows; ours come after them.
 func TestSeedIsErupts(t *testing.T) {
 	text, err := os.ReadFile("testdata/menus.json")
 	if err != nil {
@@ -35,8 +38,8 @@ func TestSeedIsErupts(t *testing.T) {
 	}
 	eachWorld(t, func(t *testing.T, w *world) {
 		added, err := w.Menus.Seed(t.Context())
-		if err != nil || added != 66 {
-			t.Fatalf("Seed = %d, %v; want 66", added, err)
+		if err != nil || added != 66+len(ownSeeds) {
+			t.Fatalf("Seed = %d, %v; want erupt's 66 and %d", added, err, len(ownSeeds))
 		}
 		made, err := w.db.Client.Menu.Query().Order(menu.ByID()).All(t.Context())
 		if err != nil {
@@ -46,9 +49,18 @@ func TestSeedIsErupts(t *testing.T) {
 		for _, id := range w.db.Client.Menu.Query().Where(menu.IconNotNil()).IDsX(t.Context()) {
 			withIcon[id] = true
 		}
-		codes := map[int64]string{0: ""}
+		codes, own := map[int64]string{0: ""}, []string{}
 		for _, m := range made {
 			codes[m.ID] = m.Code
+		}
+		for _, m := range made[66:] {
+			own = append(own, m.Code)
+			if m.Type != "button" || m.Value != m.Code || codes[*m.ParentMenuID]+"@DELETE" != m.Code || *m.Status != 1 {
+				t.Errorf("ours is %+v", m)
+			}
+		}
+		if made = made[:66]; !slices.Equal(own, ownSeeds) {
+			t.Errorf("besides erupt's: %v, want %v", own, ownSeeds)
 		}
 		wantCodes := map[int64]string{0: ""}
 		for _, r := range want {
@@ -117,8 +129,8 @@ func TestSeedOfManyReplicas(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n, err := w.db.Client.Menu.Query().Count(t.Context()); err != nil || n != 66 {
-			t.Errorf("%d rows, %v; want 66", n, err)
+		if n, err := w.db.Client.Menu.Query().Count(t.Context()); err != nil || n != 66+len(ownSeeds) {
+			t.Errorf("%d rows, %v; want %d", n, err, 66+len(ownSeeds))
 		}
 	})
 }

@@ -20,7 +20,7 @@ type seed struct {
 
 const crud = "ADD EDIT DELETE VIEW_DETAIL"
 
-// seeds are the menus of erupt-cloud-server and erupt-upms, in erupt's order (erupt-wire 5.5).
+// seeds are the menus of erupt-cloud-server and erupt-upms, in erupt's order (erupt-wire 5.5), and after them our own.
 var seeds = []seed{
 	{code: "$NodeManager", name: "Micronode Management", icon: "fa fa-cloud", sort: 70},
 	{code: CodeGroups, name: "Group Config", kind: TypeTree, parent: "$NodeManager", sort: 10, status: MenuHidden, functions: crud},
@@ -44,7 +44,9 @@ var seeds = []seed{
 	{code: "EruptOnline", name: "Online Users", kind: TypeTable, parent: "$manager", sort: 65, functions: "EXPORT"},
 	{code: "EruptLoginLog", name: "Login Log", kind: TypeTable, parent: "$manager", sort: 70, functions: "EXPORT"},
 	{code: CodeAudit, name: "Operation Log", kind: TypeTable, parent: "$manager", sort: 80, functions: "EXPORT"},
-	{code: "erupt-log", name: "System Log", kind: "tpl", parent: "$manager", sort: 90},
+	{code: CodeServerLog, name: "System Log", kind: "tpl", parent: "$manager", sort: 90},
+	// Ours: erupt has no button to end sessions of others, so no role could carry the right to.
+	{code: CodeOnline + "@DELETE", name: "DELETE", kind: TypeButton, parent: CodeOnline, sort: 20},
 }
 
 // Viewer is the code of the role that a new installation starts with: it shows nodes, groups and logs, and changes nothing.

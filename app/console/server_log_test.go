@@ -85,10 +85,10 @@ func TestServerLogIsReadLikeThatOfANode(t *testing.T) { // erupt-wire 3.3, U30, 
 	if got := numbers(t, s.get(serverLogPath+"/lines?before=404@web-1-ABCDEF").must(t, 200)); len(got) != 403 || got[0] != "1" {
 		t.Errorf("%d older lines, want 403", len(got))
 	}
-	if page = s.get(serverLogPath + "?instance=web-1-ABCDEF&line=450").must(t, 200); parse(t, page).Find("li.at[data-num='450']").Length() != 1 {
+	if page = s.get(serverLogPath+"?instance=web-1-ABCDEF&line=450").must(t, 200); parse(t, page).Find("li.at[data-num='450']").Length() != 1 {
 		t.Error("the line of a link is not shown")
 	}
-	if page = s.get(serverLogPath + "?instance=web-1-ABCDEF&line=5000").must(t, 200); !includes(page, "does not keep line 5,000") {
+	if page = s.get(serverLogPath+"?instance=web-1-ABCDEF&line=5000").must(t, 200); !includes(page, "does not keep line 5,000") {
 		t.Error("a line that is gone is not said to be")
 	}
 }
