@@ -88,16 +88,16 @@ func recordedCalls(t testing.TB, version string) []recordedCall {
 // TestReplayOfAllRecordings plays each request for a node on record, with the rights that its user had, to our proxy and gate.
 // What differs from the original is in the list, with its source.
 func TestReplayOfAllRecordings(t *testing.T) { // erupt-wire 11
-	list := testbed.ReadDifferences(t, "testdata/replay/differences.txt")
+	list := testbed.ReadDifferences(t, "../e2e/testdata/differences.txt")
 	for _, version := range []string{"erupt-1.12", "erupt-2.0"} {
 		calls := recordedCalls(t, version)
 		th := newTheatre(t, version, calls)
 		for _, r := range calls {
-			t.Run(version+"/"+r.Name, func(t *testing.T) { th.replay(t, list, version+"/"+r.Name, &r) })
+			t.Run(version+"/"+r.Name, func(t *testing.T) { th.replay(t, list, "proxy/"+version+"/"+r.Name, &r) })
 		}
 	}
 	if !t.Failed() {
-		list.Finish(t, "")
+		list.Finish(t, "proxy/")
 	}
 }
 

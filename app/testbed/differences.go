@@ -50,13 +50,14 @@ func ReadDifferences(t testing.TB, path string) *Differences {
 		}
 		parts := strings.Split(text, " | ")
 		if len(parts) != 5 || strings.TrimSpace(parts[4]) == "" {
-			t.Fatalf("%s:%d: want request | field | ours | theirs | why, got %q", path, n, text)
+			t.Errorf("%s:%d: want request | field | ours | theirs | why, got %q", path, n, text)
+			continue
 		}
 		for i := range parts {
 			parts[i] = strings.TrimSpace(parts[i])
 		}
 		if sourced = source.MatchString(parts[4]) || sourced && strings.HasPrefix(parts[4], "as above"); !sourced {
-			t.Fatalf("%s:%d: %q names no source", path, n, parts[4])
+			t.Errorf("%s:%d: %q names no source", path, n, parts[4])
 		}
 		d.lines = append(d.lines, &difference{number: n, request: parts[0], field: parts[1], ours: parts[2], theirs: parts[3]})
 	}

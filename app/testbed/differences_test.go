@@ -33,7 +33,7 @@ func texts(args []any) []string {
 
 func TestDifferences(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list.txt")
-	list := "# known\n\n1/login | status | 200 | 500 | kinder\n1/*-power | body.* | true | * | as stated\n1/gone | status | 1 | 2 | was once\n2/gone | status | 1 | 2 | of another run\n"
+	list := "# known\n\n1/login | status | 200 | 500 | kinder (erupt-wire 1.3)\n1/*-power | body.* | true | * | as above\n1/gone | status | 1 | 2 | was once (A15)\n2/gone | status | 1 | 2 | of another run (erupt-1.12 bug 3)\n"
 	if err := os.WriteFile(path, []byte(list), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +59,31 @@ func TestDifferences(t *testing.T) {
 	d.Finish(n, "1/")
 	if len(n.said) != 1 || !strings.Contains(n.said[0], "1/gone") {
 		t.Errorf("at the end it said %q, want the one line that described nothing", n.said)
+	}
+}
+
+// A difference without a source is a mistake that somebody wrote down.
+func TestDifferencesNeedTheirSource(t *testing.T) {
+	for lines, fails := range map[string]bool{
+		"x | status | 1 | 2 | kinder (erupt-wire 10.1)":                                 false,
+		"x | status | 1 | 2 | kinder (erupt-1.12 bug 3)":                                false,
+		"x | status | 1 | 2 | kinder (A15)\nx | body | 1 | 2 | as above: in words":      false,
+		"x | status | 1 | 2 | kinder":                                                   true,
+		"x | status | 1 | 2 | as above":                                                 true,
+		"x | status | 1 | 2 | kinder\nx | body | 1 | 2 | as above":                      true,
+		"x | status | 1 | 2 | because of erupt-wire":                                    true,
+		"x | status | 1 | 2 | (A15)\nx | status | 1 | 3 | no\ny | body | 1 | 2 | (A15)": true,
+		"x | status | 1 | 2 | ":                                                         true,
+	} {
+		path := filepath.Join(t.TempDir(), "list.txt")
+		if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := &noted{TB: t}
+		testbed.ReadDifferences(n, path)
+		if (len(n.said) > 0) != fails {
+			t.Errorf("of %q it said %q, want a failure: %t", lines, n.said, fails)
+		}
 	}
 }
 
