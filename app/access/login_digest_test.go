@@ -95,7 +95,8 @@ func TestTokensOfPrograms(t *testing.T) { // erupt-wire 3.3
 			t.Errorf("an unknown app is told %v, a wrong secret %v", other, err)
 		}
 		for range 9 {
-			_, err = w.Tokens.Create(ctx, app.AppID, "x", from9)
+			_, err := w.Tokens.Create(ctx, app.AppID, "x", from9)
+			wants(t, "one more wrong secret", err, fault.Unauthenticated)
 		}
 		_, err = w.Tokens.Create(ctx, app.AppID, secret, from9)
 		wants(t, "after ten wrong secrets", err, fault.TooMany)
