@@ -11,19 +11,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// MenuName is a menu's name in the viewer's language if it is the one that erupt's first start gives; a name that
-// somebody chose stays.
-func MenuName(ctx context.Context, code, name string) string {
-	key := "menu." + code
-	if _, function, ok := strings.Cut(code, "@"); ok {
-		key = "menu.@" + function
-	}
-	if Text(Langs[0], key) != name {
-		return name
-	}
-	return T(ctx, key)
-}
-
 // ActionWord says what an entry of the operation log did. Entries of nodes' pages are "INSERT | node.Erupt", as erupt
 // writes them; what is not known is shown as it is.
 func ActionWord(ctx context.Context, action string) string {

@@ -15,18 +15,3 @@ func TestWordsOfTheTrail(t *testing.T) {
 		}
 	}
 }
-
-func TestNamesOfSeededMenus(t *testing.T) {
-	zh := WithFrame(context.Background(), Frame{Lang: "zh"})
-	for _, tt := range []struct{ code, name, want string }{
-		{"$manager", "System Management", "系统管理"},
-		{"CloudNode@ADD", "ADD", "新增"},
-		{"EruptUser", "Our people", "Our people"}, // renamed by somebody
-		{"crm.Customer", "Customers", "Customers"},
-		{"crm.Customer@EDIT", "EDIT", "修改"},
-	} {
-		if got := MenuName(zh, tt.code, tt.name); got != tt.want {
-			t.Errorf("MenuName(%q, %q) = %q, want %q", tt.code, tt.name, got, tt.want)
-		}
-	}
-}

@@ -165,7 +165,7 @@ func (p *pages) roleForm(c *gin.Context, m views.RoleForm, wish roleWish, refuse
 	r := access.Role{Enabled: true, ReadOnly: m.ReadOnly, Groups: wish.groups}
 	for _, one := range menus {
 		if one.Value != "" && one.Status != access.MenuDisabled && slices.Contains(wish.menus, one.Code) && !r.Gives(one) {
-			m.Idle = append(m.Idle, views.RightText(ctx, one.Value, one.Name))
+			m.Idle = append(m.Idle, views.RightText(ctx, one.Value, views.MenuName(ctx, one.Code, one.Name)))
 		}
 	}
 	return web.Render(c, views.RoleFormPage(m))

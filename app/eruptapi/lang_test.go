@@ -1,10 +1,12 @@
 package eruptapi_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
+	"eruptcloud/app/access"
 	"eruptcloud/app/fault"
 )
 
@@ -53,5 +55,33 @@ func TestRefusalsSpeakTheFrontEndsLanguage(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// erupt-wire 3.3: names are translated on the fly, those of erupt's first start as long as nobody chose another.
+func TestMenuNamesSpeakTheFrontEndsLanguage(t *testing.T) {
+	p := newPeople(t)
+	s := p.sessions["lin-token"]
+	s.Menus = []access.Menu{
+		{ID: 1, Code: "$manager", Name: "系统管理"}, {ID: 2, Code: "EruptUser", Name: "用户管理", Type: "table", Value: "EruptUser"},
+		{ID: 3, Code: "Ab12", Name: "EDIT", Type: "button", Value: "shop.Product@EDIT"}, {ID: 4, Code: "EruptRole", Name: "谁能做什么", Type: "table", Value: "EruptRole"},
+		{ID: 5, Code: "shop", Name: "商店"}, {ID: 6, Code: "CloudNode", Name: "Node Config", Type: "table", Value: "CloudNode"},
+	}
+	p.sessions["lin-token"] = s
+	for lang, want := range map[string]string{
+		"en-US": "System Management, User Management, EDIT, 谁能做什么, 商店, Node Config",
+		"zh-CN": "系统管理, 用户管理, 修改, 谁能做什么, 商店, 节点配置",
+	} {
+		var items []struct{ Name string }
+		if err := json.Unmarshal(p.do("GET", "/erupt-api/menu", "", "token", "lin-token", "lang", lang).Body.Bytes(), &items); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, i := range items {
+			names = append(names, i.Name)
+		}
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("%s: menus are called %s, want %s", lang, got, want)
+		}
 	}
 }

@@ -50,7 +50,7 @@ var others = []struct{ name, field, why string }{
 	{"2.0/012-menu", "id */type", "the server's own pages are links into our console"},
 	{"2.0/012-menu", "id */value", "as above"},
 	{"2.0/012-menu", "id */icon", "nothing is null: no icon of its own"},
-	{"2.0/012-menu", "id */name", "names are as the database has them; the original translates those of its own rows"},
+	{"2.0/012-menu", "id */name", "menus of the first start have names of our own in English"},
 	{"2.0/???-server-*", "status", "the server's own pages are in our console, the API has no models for them (erupt-wire 3.1)"},
 	{"2.0/023-server-node-add-duplicate", "*", "as above"},
 	{"2.0/4[14][026]-*", "status", "as above: what was sent is a page of the server itself"},

@@ -16,7 +16,7 @@ import (
 func TestErrorsAreTranslated(t *testing.T) {
 	verbs, made := regexp.MustCompile(`%[a-z]`), regexp.MustCompile(`fault\.New\(\s*fault\.\w+,\s*("(?:[^"\\]|\\.)*")`)
 	own, shared := map[string]string{}, map[string]string{}
-	for name, into := range map[string]*map[string]string{"eruptapi": &own, "web": &shared} {
+	for name, into := range map[string]*map[string]string{"eruptapi": &own, "web": &shared, "access": &shared} {
 		text, err := os.ReadFile("../../views/locale/errors_" + name + ".zh.toml")
 		if err != nil {
 			t.Fatal(err)

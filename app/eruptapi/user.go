@@ -86,7 +86,7 @@ func (a *API) menu(w http.ResponseWriter, r *http.Request) error {
 		if left || below && isButton(m) {
 			continue
 		}
-		item := menuItem{ID: m.ID, Code: m.Code, Name: m.Name, Type: orNil(m.Type), Value: orNil(m.Value), Icon: orNil(m.Icon)}
+		item := menuItem{ID: m.ID, Code: m.Code, Name: nameOf(r, m), Type: orNil(m.Type), Value: orNil(m.Value), Icon: orNil(m.Icon)}
 		if parent := above(absent, m.Parent); parent != 0 {
 			item.PID = &parent
 		}
@@ -96,6 +96,14 @@ func (a *API) menu(w http.ResponseWriter, r *http.Request) error {
 		items = append(items, item)
 	}
 	return writeJSON(w, items)
+}
+
+// nameOf is a menu's name in the language of the front end. Buttons of nodes' pages have a code that says nothing.
+func nameOf(r *http.Request, m access.Menu) string {
+	if isButton(m) && strings.Contains(m.Value, "@") {
+		return web.MenuName(r, m.Value, m.Name)
+	}
+	return web.MenuName(r, m.Code, m.Name)
 }
 
 // nowhere reports whether a menu names a page that neither a node nor this server has: the former have a dot in the value.
