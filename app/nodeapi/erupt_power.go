@@ -23,7 +23,7 @@ var functions = []string{"", "@ADD", "@EDIT", "@DELETE", "@EXPORT", "@IMPORTABLE
 func (a *API) power(c *gin.Context) {
 	p, err := a.askPower(c)
 	if err != nil {
-		a.shell.Note(c.Request, err)
+		a.unanswered(c, "power", err)
 		p = wire.Power{}
 	}
 	c.Header("Cache-Control", "no-store")
@@ -61,7 +61,7 @@ func (a *API) userInfo(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 	u, err := a.askUser(c)
 	if err != nil {
-		a.shell.Note(c.Request, err)
+		a.unanswered(c, "userinfo", err)
 		_ = done(c)
 		return
 	}
@@ -72,7 +72,13 @@ func (a *API) askUser(c *gin.Context) (u wire.UserInfo, err error) {
 	defer noPanic(&err)
 	ctx, cancel := deadline(c)
 	defer cancel()
-	node, err := a.o.Nodes.Authenticate(ctx, web.Param(c, "node"), c.GetHeader(wire.HeaderAccessToken))
+	name := web.Param(c, "node")
+	if _, known := a.o.Nodes.Cached(name); !known { // to look for it costs a question to the database
+		if err := a.unproven(c); err != nil {
+			return u, err
+		}
+	}
+	node, err := a.o.Nodes.Authenticate(ctx, name, c.GetHeader(wire.HeaderAccessToken))
 	if err != nil {
 		return u, err
 	}

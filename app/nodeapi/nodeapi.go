@@ -134,6 +134,8 @@ const (
 
 	beatsPerSecond, beatBurst = 10, 20       // of one instance; normal is one in 15 s (S14)
 	peerPerSecond, peerBurst  = 1_000, 2_000 // of one address, behind which a whole fleet may stand
+
+	failPerSecond, failBurst = 50, 500 // questions about users that are refused, of one address; answered ones are not counted
 )
 
 // API answers the calls.
@@ -142,6 +144,7 @@ type API struct {
 	shell   *web.Shell
 	byBeat  *web.Limiter
 	byPeer  *web.Limiter
+	failing *web.Limiter
 	metrics *metrics
 }
 
@@ -172,7 +175,7 @@ func Mount(shell *web.Shell, o Options) (*API, error) {
 	a := &API{
 		o: o, shell: shell, metrics: m,
 		byBeat: web.NewLimiter(beatsPerSecond, beatBurst, 40_000, o.Now),
-		byPeer: web.NewLimiter(peerPerSecond, peerBurst, 20_000, o.Now),
+		byPeer: web.NewLimiter(peerPerSecond, peerBurst, 20_000, o.Now), failing: web.NewLimiter(failPerSecond, failBurst, 20_000, o.Now),
 	}
 	a.routes(shell)
 	return a, nil
@@ -238,6 +241,9 @@ func (a *API) onBehalf(c *gin.Context, node string, codes ...string) (access.Ses
 	if err != nil {
 		if !profile.RawSession || handle == "" {
 			return access.Session{}, nil, fault.New(fault.Unauthenticated, "the token does not stand for a session at this node").Because(err)
+		}
+		if err := a.unproven(c); err != nil {
+			return access.Session{}, nil, err
 		}
 		token = handle
 	}

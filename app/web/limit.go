@@ -79,6 +79,17 @@ func (l *Limiter) Allow(key string) (ok bool, retry time.Duration) {
 	return false, wait
 }
 
+// Spent reports whether the next event of key would be one too many. It counts nothing.
+func (l *Limiter) Spent(key string) bool {
+	l.mu.Lock()
+	b, ok := l.young[key]
+	if !ok {
+		b = l.aged[key]
+	}
+	l.mu.Unlock()
+	return b != nil && b.TokensAt(l.now()) < 1
+}
+
 func (l *Limiter) bucket(key string) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
