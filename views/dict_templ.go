@@ -173,7 +173,7 @@ func DictListPage(m DictList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Pager.Total > 0 || m.Filter.Text != "" {
-				templ_7745c5c3_Err = simpleFilter(listFilter{Path: DictsPath, Query: m.Filter.Text, Hint: T(ctx, "dicts.search"), Export: m.Filter.At(0, 0).Path(DictsPath + ".csv"), Keep: []string{"order", m.Filter.Order}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = simpleFilter(listFilter{Path: DictsPath, Query: m.Filter.Text, Hint: T(ctx, "dicts.search"), Export: m.Filter.At(0, 0).Path(DictsPath + ".csv"), ExportRight: "EruptDict@EXPORT", Keep: []string{"order", m.Filter.Order}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -837,7 +837,7 @@ func dictItems(m DictForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.Count > 0 {
+		if m.Count > 0 && May(ctx, "EruptDictItem@EXPORT") {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "<a class=\"btn ghost sm\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

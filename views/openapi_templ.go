@@ -1195,7 +1195,7 @@ func OnlineListPage(m OnlineList) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = simpleFilter(listFilter{Path: OnlinePath, Query: m.Filter.Text, Hint: T(ctx, "online.search"), Export: m.Filter.At(0, 0).Path(OnlinePath + ".csv"), Keep: []string{"order", m.Filter.Order}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = simpleFilter(listFilter{Path: OnlinePath, Query: m.Filter.Text, Hint: T(ctx, "online.search"), Export: m.Filter.At(0, 0).Path(OnlinePath + ".csv"), ExportRight: "EruptOnline@EXPORT", Keep: []string{"order", m.Filter.Order}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -104,6 +104,7 @@ func (m PostForm) mayChange(ctx context.Context) bool { return mayKeep(ctx, "Eru
 type listFilter struct {
 	Path, Query, Hint string
 	Export            string // address of the export; empty: none
+	ExportRight       string // that it takes; empty: none but the page's own
 	Keep              []string
 }
 

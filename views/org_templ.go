@@ -173,7 +173,7 @@ func simpleFilter(f listFilter) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if f.Export != "" {
+		if f.Export != "" && (f.ExportRight == "" || May(ctx, f.ExportRight)) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<a class=\"btn ghost push\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

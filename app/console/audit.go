@@ -19,10 +19,10 @@ import (
 
 func (p *pages) mountAudit(root *gin.RouterGroup) {
 	p.route(root, http.MethodGet, "/audit", p.listAudit, access.CodeAudit)
-	p.route(root, http.MethodGet, "/audit.csv", p.exportAudit, access.CodeAudit)
+	p.route(root, http.MethodGet, "/audit.csv", p.exportAudit, access.CodeAudit+"@EXPORT")
 	p.route(root, http.MethodGet, "/audit/:entry", p.auditEntry, access.CodeAudit)
 	p.route(root, http.MethodGet, "/logins", p.listLogins, access.CodeAudit, access.CodeLogins)
-	p.route(root, http.MethodGet, "/logins.csv", p.exportLogins, access.CodeAudit, access.CodeLogins)
+	p.route(root, http.MethodGet, "/logins.csv", p.exportLogins, access.CodeAudit+"@EXPORT", access.CodeLogins+"@EXPORT")
 }
 
 // listAudit handles GET /console/audit.

@@ -17,12 +17,12 @@ import (
 func (p *pages) mountDicts(root *gin.RouterGroup) {
 	const dicts, items = access.CodeDicts, access.CodeDictItems
 	p.route(root, http.MethodGet, "/dicts", p.listDicts, dicts)
-	p.route(root, http.MethodGet, "/dicts.csv", p.exportDicts, dicts)
+	p.route(root, http.MethodGet, "/dicts.csv", p.exportDicts, dicts+"@EXPORT")
 	p.form(root, http.MethodPost, "/dicts", p.createDict, dicts+"@ADD")
 	p.route(root, http.MethodGet, "/dicts/:dict", p.oneOrNew("dict", p.newDict, p.editDict, dicts), dicts, dicts+"@ADD")
 	p.form(root, http.MethodPut, "/dicts/:dict", p.saveDict, dicts+"@EDIT")
 	p.form(root, http.MethodPost, "/dicts/:dict/delete", p.deleteDict, dicts+"@DELETE")
-	p.route(root, http.MethodGet, "/dicts/:dict/items.csv", p.exportItems, items)
+	p.route(root, http.MethodGet, "/dicts/:dict/items.csv", p.exportItems, items+"@EXPORT")
 	p.form(root, http.MethodPost, "/dicts/:dict/import", p.importItems, items+"@IMPORTABLE")
 	p.form(root, http.MethodPost, "/dicts/:dict/items", p.createItem, items+"@ADD")
 	p.route(root, http.MethodGet, "/dicts/:dict/items/:item", p.oneOrNew("item", p.newItem, p.editItem, items), items, items+"@ADD")

@@ -17,7 +17,7 @@ import (
 
 func (p *pages) mountOnline(root *gin.RouterGroup) {
 	p.route(root, http.MethodGet, "/online", p.listOnline, access.CodeOnline)
-	p.route(root, http.MethodGet, "/online.csv", p.exportOnline, access.CodeOnline)
+	p.route(root, http.MethodGet, "/online.csv", p.exportOnline, access.CodeOnline+"@EXPORT")
 	p.form(root, http.MethodPost, "/online/:account/end", p.endOnline, access.CodeOnline+"@DELETE")
 }
 

@@ -223,6 +223,11 @@ func TestItemsAreImportedAndExported(t *testing.T) { // S94
 			t.Errorf("%.20q answered %d, %q", text, bad.Code, text1(document(t, bad.body), "#e-file"))
 		}
 	}
+	for text, want := range map[string]string{"code,value\na,1\n,2": "第 2 行：编码必填", "code,value\na," + strings.Repeat("v", 256): "第 1 行：值超过 255 个字符", "code\na\na": "第 1 行与第 2 行的编码同为"} {
+		if bad := s.post("/console/dicts/level/import", url.Values{"text": {text}}, chinese); bad.Code != 422 || !includes(bad.body, want) {
+			t.Errorf("%.20q answered %d without %q", text, bad.Code, want)
+		}
+	}
 	if bad := s.upload("/console/dicts/level/import", "x.csv", "code\n\xff"); bad.Code != 422 {
 		t.Errorf("bytes that are no text answered %d", bad.Code)
 	}
@@ -362,15 +367,15 @@ func TestUPMSRights(t *testing.T) {
 		"GET /console/orgs/north": "EruptOrg", "POST /console/orgs/north": "EruptOrg@EDIT", "POST /console/orgs/north/move": "EruptOrg@EDIT", "POST /console/orgs/north/delete": "EruptOrg@DELETE",
 		"GET /console/posts": "EruptPost", "POST /console/posts": "EruptPost@ADD", "POST /console/posts/lead": "EruptPost@EDIT", "POST /console/posts/lead/delete": "EruptPost@DELETE",
 		"GET /console/dicts": "EruptDict", "POST /console/dicts": "EruptDict@ADD", "POST /console/dicts/level": "EruptDict@EDIT", "POST /console/dicts/level/delete": "EruptDict@DELETE",
-		"GET /console/dicts/level/items.csv": "EruptDictItem", "POST /console/dicts/level/items": "EruptDictItem@ADD", "POST /console/dicts/level/import": "EruptDictItem@IMPORTABLE",
+		"GET /console/dicts.csv": "EruptDict@EXPORT", "GET /console/dicts/level/items.csv": "EruptDictItem@EXPORT", "POST /console/dicts/level/items": "EruptDictItem@ADD", "POST /console/dicts/level/import": "EruptDictItem@IMPORTABLE",
 		"POST /console/dicts/level/items/1": "EruptDictItem@EDIT", "POST /console/dicts/level/items/1/delete": "EruptDictItem@DELETE",
-		"GET /console/open-api": "EruptOpenApi", "POST /console/open-api": "EruptOpenApi@ADD", "POST /console/open-api/es1/secret": "EruptOpenApi@EDIT", "POST /console/open-api/es1/end": "EruptOpenApi@EDIT",
-		"POST /console/open-api/es1/delete": "EruptOpenApi@DELETE", "GET /console/online": "EruptOnline", "GET /console/online.csv": "EruptOnline", "POST /console/online/lin.wei/end": "EruptOnline@DELETE",
+		"GET /console/open-api": "EruptOpenApi", "GET /console/open-api.csv": "EruptOpenApi", "GET /console/posts.csv": "EruptPost", "POST /console/open-api": "EruptOpenApi@ADD", "POST /console/open-api/es1/secret": "EruptOpenApi@EDIT", "POST /console/open-api/es1/end": "EruptOpenApi@EDIT",
+		"POST /console/open-api/es1/delete": "EruptOpenApi@DELETE", "GET /console/online": "EruptOnline", "GET /console/online.csv": "EruptOnline@EXPORT", "POST /console/online/lin.wei/end": "EruptOnline@DELETE",
 	}
 	for call, right := range calls {
 		method, path, _ := strings.Cut(call, " ")
 		for _, code := range []string{"EruptOrg", "EruptPost", "EruptDict", "EruptDictItem", "EruptOpenApi", "EruptOnline"} {
-			for _, function := range []string{"", "@ADD", "@EDIT", "@DELETE", "@IMPORTABLE"} {
+			for _, function := range []string{"", "@ADD", "@EDIT", "@DELETE", "@EXPORT", "@IMPORTABLE"} {
 				s.login("clerk", false, code+function)
 				form := open
 				if method == http.MethodGet {
@@ -389,6 +394,37 @@ func TestUPMSRights(t *testing.T) {
 	}
 	if body := s.as("peeper", http.MethodGet, "/console/dicts/level", nil, jsonOnly).must(t, 200); includes(body, "formula") {
 		t.Error("the twin shows them")
+	}
+}
+
+// erupt-wire 5.3, 5.5: what has a button for its export is exported by those alone who hold it; others do not see it.
+func TestExportsTakeTheirRight(t *testing.T) {
+	s := newSite(t, office(t))
+	for _, tt := range []struct {
+		page, export string
+		sees, takes  []string // the codes of the page, and of which one is enough
+	}{
+		{"/console/dicts", "/console/dicts.csv", []string{"EruptDict"}, []string{"EruptDict@EXPORT"}},
+		{"/console/dicts/level", "/console/dicts/level/items.csv", []string{"EruptDict", "EruptDictItem"}, []string{"EruptDictItem@EXPORT"}},
+		{"/console/online", "/console/online.csv", []string{"EruptOnline"}, []string{"EruptOnline@EXPORT"}},
+		{"/console/audit", "/console/audit.csv", []string{"EruptOperateLog"}, []string{"EruptOperateLog@EXPORT"}},
+		{"/console/logins", "/console/logins.csv", []string{"EruptLoginLog"}, []string{"EruptLoginLog@EXPORT", "EruptOperateLog@EXPORT"}},
+		{"/console/orgs", "/console/orgs.csv", []string{"EruptOrg"}, nil}, // the page's own right is enough
+		{"/console/posts", "/console/posts.csv", []string{"EruptPost"}, nil},
+	} {
+		shown := func(codes ...string) bool {
+			s.login("clerk", false, codes...)
+			d := document(t, s.as("clerk", http.MethodGet, tt.page, nil).must(t, 200))
+			return d.Find(`[data-testid=export][href^="`+tt.export+`"]`).Length() == 1
+		}
+		if got, status := shown(tt.sees...), s.as("clerk", http.MethodGet, tt.export, nil).Code; got != (tt.takes == nil) || (status == 200) != (tt.takes == nil) {
+			t.Errorf("%s with %v: shown %v, answered %d", tt.export, tt.sees, got, status)
+		}
+		for _, right := range tt.takes {
+			if got, status := shown(append(tt.sees, right)...), s.as("clerk", http.MethodGet, tt.export, nil).Code; !got || status != 200 {
+				t.Errorf("%s with %s: shown %v, answered %d, want it open", tt.export, right, got, status)
+			}
+		}
 	}
 }
 
