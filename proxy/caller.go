@@ -136,6 +136,9 @@ func (c *Caller) prepare(ctx context.Context, call *Call) (*exchange, *http.Requ
 		p: c.p, endpoint: rt.endpoint, route: rt, user: said.user, target: said.target, method: call.Method,
 		from: call.Address, requestID: call.RequestID, started: c.p.o.Now(),
 	}
+	if err := e.check(ctx, call); err != nil {
+		return nil, nil, err
+	}
 	out, err := e.request(ctx, call.Header, call.Body)
 	return e, out, err
 }
@@ -179,7 +182,7 @@ func (e *exchange) request(ctx context.Context, header http.Header, body io.Read
 	setDefault(out.Header, "User-Agent", "eruptcloud")
 	if out.Body != nil && out.Body != http.NoBody {
 		setDefault(out.Header, "Content-Type", "application/json")
-		e.upload = &upload{body: out.Body, keep: e.keepsParams(out.Header)}
+		e.upload = &upload{body: out.Body, whole: e.route.body, keep: e.keepsParams(out.Header)}
 		out.Body, out.GetBody = e.upload, nil
 	}
 	e.dress(out.Header)

@@ -55,6 +55,13 @@ func (c *Caller) post(ctx context.Context, token, full, path string, body []byte
 // Fetch returns the model of an erupt as its node wrote it. The gate is not asked: it is the one who asks, for a user it
 // has admitted.
 func (c *Caller) Fetch(ctx context.Context, node, erupt string, as User) ([]byte, error) {
+	return c.Describe(ctx, Wish{Node: node, Erupt: erupt}, "", as)
+}
+
+// Describe is Fetch for the class that a wish is for, in the name of the page that authorises it, or for the class behind
+// one of its fields.
+func (c *Caller) Describe(ctx context.Context, w Wish, field string, as User) ([]byte, error) {
+	node, erupt := w.Node, w.Erupt
 	ctx, cancel := context.WithTimeout(ctx, c.p.o.ConnectTimeout+2*c.p.o.RequestTimeout)
 	defer cancel()
 	if Dry(ctx) {
@@ -67,13 +74,20 @@ func (c *Caller) Fetch(ctx context.Context, node, erupt string, as User) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	endpoint, err := endpointOf(http.MethodGet, "build/{e}")
+	pattern, path := "build/{e}", "/erupt-api/build/"+erupt
+	if field != "" {
+		pattern, path = "build/{e}/{f}", path+"/"+field
+		if !isCode(field) {
+			return nil, Fail(Invalid, "the path contains a name that no field or code can have")
+		}
+	}
+	endpoint, err := endpointOf(http.MethodGet, pattern)
 	if err != nil {
 		return nil, err
 	}
 	e := &exchange{
 		p: c.p, endpoint: endpoint, user: as, target: target, method: http.MethodGet, started: c.p.o.Now(), raw: true, quiet: true,
-		route: &route{endpoint: endpoint, wish: Wish{Node: node, Erupt: erupt}, path: "/erupt-api/build/" + erupt},
+		route: &route{endpoint: endpoint, wish: Wish{Node: node, Erupt: erupt, Parent: w.Parent}, path: path},
 	}
 	out, err := e.request(ctx, nil, nil)
 	if err != nil {

@@ -36,11 +36,13 @@ type Endpoint struct {
 	Function Function
 	Write    bool // changes something on the node
 
-	kind  kind
-	jsonp bool                // the node may write the call of a function that the query names
-	words []string            // of the pattern
-	index int                 // segment of the erupt name, -1 without one
-	taken map[string]*segment // words that stand where the name stands in other patterns
+	kind   kind
+	body   bodyKind            // what its body must be
+	behind bool                // names in the body are of the class behind the field in the path
+	jsonp  bool                // the node may write the call of a function that the query names
+	words  []string            // of the pattern
+	index  int                 // segment of the erupt name, -1 without one
+	taken  map[string]*segment // words that stand where the name stands in other patterns
 }
 
 // Local reports whether the server answers this endpoint itself, whatever the name says (A18).
@@ -63,18 +65,18 @@ var endpoints = []*Endpoint{
 	{Methods: onGet, Pattern: "erupt-api/build/{e}", kind: kindBuild},
 	{Methods: onGet, Pattern: "erupt-api/build/{e}/{f}"},
 
-	{Methods: onPost, Pattern: "erupt-api/data/table/{e}"},
+	{Methods: onPost, Pattern: "erupt-api/data/table/{e}", body: bodyQuery},
 	{Methods: onGet, Pattern: "erupt-api/data/tree/{e}"},
 	{Methods: onGet, Pattern: "erupt-api/data/init-value/{e}"},
 	{Methods: onGet, Pattern: "erupt-api/data/{e}/{id}", Function: ViewDetail},
 	{Methods: onPost, Pattern: "erupt-api/data/{e}/operator/{f}/form-value"},
-	{Methods: onPost, Pattern: "erupt-api/data/{e}/operator/{f}", Write: true},
+	{Methods: onPost, Pattern: "erupt-api/data/{e}/operator/{f}", Write: true, body: bodyAction},
 	{Methods: onGet, Pattern: "erupt-api/data/tab/tree/{e}/{f}"},
 	{Methods: onGet, Pattern: "erupt-api/data/{e}/checkbox/{f}"},
-	{Methods: onPost, Pattern: "erupt-api/data/{e}/reference-table/{f}"},
+	{Methods: onPost, Pattern: "erupt-api/data/{e}/reference-table/{f}", body: bodyQuery, behind: true},
 	{Methods: onGet, Pattern: "erupt-api/data/{e}/reference-tree/{f}"},
 	{Methods: onGet, Pattern: "erupt-api/data/depend-tree/{e}"},
-	{Methods: onPost, Pattern: "erupt-api/data/extra-row/{e}"},
+	{Methods: onPost, Pattern: "erupt-api/data/extra-row/{e}", body: bodyQuery},
 	{Methods: onPost, Pattern: "erupt-api/data/onchange/{e}/{f}"},
 	{Methods: onGet, Pattern: "erupt-api/data/form-view/{e}", Function: AddOrEdit},
 	{Methods: onPost, Pattern: "erupt-api/data/form-view/{e}", Function: AddOrEdit, Write: true},
@@ -84,15 +86,15 @@ var endpoints = []*Endpoint{
 	{Methods: onDelete, Pattern: "erupt-api/data/modify/{e}", Function: Delete, Write: true},
 	{Methods: onDelete, Pattern: "erupt-api/data/modify/{e}/{id}", Function: Delete, Write: true},
 	{Methods: onPost, Pattern: "erupt-api/data/modify/{e}/update", Function: Edit, Write: true},
-	{Methods: onPost, Pattern: "erupt-api/data/modify/{e}/update-cell", Function: Edit, Write: true},
-	{Methods: onPost, Pattern: "erupt-api/data/modify/{e}/delete", Function: Delete, Write: true},
-	{Methods: onPost, Pattern: "erupt-api/data/modify/{e}/drag-sort", Function: Edit, Write: true},
+	{Methods: onPost, Pattern: "erupt-api/data/modify/{e}/update-cell", Function: Edit, Write: true, body: bodyCell},
+	{Methods: onPost, Pattern: "erupt-api/data/modify/{e}/delete", Function: Delete, Write: true, body: bodyIDs},
+	{Methods: onPost, Pattern: "erupt-api/data/modify/{e}/drag-sort", Function: Edit, Write: true, body: bodyOrder},
 	{Methods: onPost, Pattern: "erupt-api/data/modify/tab-add/{e}/{f}"},
 	{Methods: onPost, Pattern: "erupt-api/data/modify/tab-update/{e}/{f}"},
 	{Methods: onPost, Pattern: "erupt-api/data/modify/tab-delete/{e}/{f}"},
-	{Methods: onPost, Pattern: "erupt-api/data/modify/board/{e}/update_group", Function: Edit, Write: true},
-	{Methods: onPost, Pattern: "erupt-api/data/modify/gantt/{e}/update_date", Function: Edit, Write: true},
-	{Methods: onPost, Pattern: "erupt-api/data/modify/calendar/{e}/update_date", Function: Edit, Write: true},
+	{Methods: onPost, Pattern: "erupt-api/data/modify/board/{e}/update_group", Function: Edit, Write: true, body: bodyVis},
+	{Methods: onPost, Pattern: "erupt-api/data/modify/gantt/{e}/update_date", Function: Edit, Write: true, body: bodyVis},
+	{Methods: onPost, Pattern: "erupt-api/data/modify/calendar/{e}/update_date", Function: Edit, Write: true, body: bodyVis},
 
 	{Methods: onPost, Pattern: "erupt-api/comp/auto-complete/{e}/{f}"},
 	{Methods: onGet, Pattern: "erupt-api/comp/choice-item/{e}/{f}"},
@@ -103,7 +105,7 @@ var endpoints = []*Endpoint{
 	{Methods: onGet, Pattern: "erupt-api/comp/code-edit-hints/{e}/{f}"},
 
 	{Methods: onGet, Pattern: "erupt-api/excel/template/{e}", Function: Importable, kind: kindExcel},
-	{Methods: onPost, Pattern: "erupt-api/excel/export/{e}", Function: Export, kind: kindExcel},
+	{Methods: onPost, Pattern: "erupt-api/excel/export/{e}", Function: Export, kind: kindExcel, body: bodyExport},
 	{Methods: onPost, Pattern: "erupt-api/excel/import/{e}", Function: Importable, Write: true, kind: kindUpload},
 	{Methods: onPost, Pattern: "erupt-api/file/upload/{e}/{f}", Write: true, kind: kindUpload},
 	{Methods: onPost, Pattern: "erupt-api/file/uploads/{e}/{f}", Write: true, kind: kindUpload},

@@ -201,7 +201,7 @@ func (e *exchange) kindOf(ctx context.Context, err error) *Failure {
 	case ctx.Err() != nil, read != nil && clientLeft(read):
 		return Fail(ClientGone, "the client left").Because(err)
 	case errors.As(read, &large):
-		return Fail(TooLarge, "the upload is larger than %d bytes", large.Limit).Because(read)
+		return tooLarge(e.endpoint, large.Limit).Because(read)
 	case read != nil:
 		return Fail(Invalid, "the request body cannot be read").Because(read)
 	case errors.As(err, &dead):

@@ -187,8 +187,8 @@ func (p *Proxy) unknownNode(ctx context.Context, rt *route) error {
 // check decides whether a visit goes to its node; if not, it is answered.
 func (p *Proxy) check(w http.ResponseWriter, r *http.Request, v *visit) bool {
 	rt, said := &v.route, &verdict{}
-	if p.o.MaxUpload > 0 && r.ContentLength > p.o.MaxUpload {
-		p.refuse(w, r, rt, said, Fail(TooLarge, "the upload is larger than %d bytes", p.o.MaxUpload))
+	if limit := p.bodyLimit(rt.endpoint); limit > 0 && r.ContentLength > limit {
+		p.refuse(w, r, rt, said, tooLarge(rt.endpoint, limit))
 		return false
 	}
 	scheme, host := p.o.External(r)
@@ -197,6 +197,10 @@ func (p *Proxy) check(w http.ResponseWriter, r *http.Request, v *visit) bool {
 		return false
 	}
 	if err := p.judge(r.Context(), &rt.wish, said, p.o.Directory.Lookup); err != nil {
+		p.refuse(w, r, rt, said, err)
+		return false
+	}
+	if err := p.inspect(r, rt, said.user); err != nil {
 		p.refuse(w, r, rt, said, err)
 		return false
 	}

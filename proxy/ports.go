@@ -100,6 +100,19 @@ type Judge interface {
 	Required(w Wish) string
 }
 
+// Names are the fields that a request's body asks for. Each has the form of a Java name.
+type Names struct {
+	Field string   // not empty: asked is the class behind this field
+	Sort  []string // what to sort by: a field, or a field and a column of the class behind it
+	Keys  []string // what to search by
+}
+
+// Examiner is a Gate that knows the fields of pages.
+type Examiner interface {
+	// Examine refuses, with Invalid, names that may not be asked for. w was admitted, for the user as.
+	Examine(ctx context.Context, w Wish, as User, n Names) error
+}
+
 // Models gives the build models that Gate and the console need; the proxy fetches, the caller caches.
 type Models interface {
 	// Model returns the raw build document of node's erupt as the node sent it.

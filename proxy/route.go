@@ -13,6 +13,7 @@ type route struct {
 	path     string // on the node, decoded
 	rawPath  string // on the node, encoded where that differs
 	query    string // on the node, as it goes out
+	body     []byte // whole, if it was checked
 	upgrade  bool   // a WebSocket is asked for, and may be
 	search   bool   // a file is asked for whose node nobody names
 	offered  []string

@@ -22,7 +22,7 @@ func TestTouchedBodyIsNotSentAgain(t *testing.T) { // A15: the second location w
 	rig := newRig(t)
 	rig.proxy.transport = eager{rig.proxy.transport}
 	rig.dir.set("shop", "http://dead:1", node.URL)
-	got := rig.post("/erupt-api/data/table/shop.X", "shop.X", `{"pageIndex":1}`)
+	got := rig.post("/erupt-api/data/modify/shop.X", "shop.X", `{"name":"x"}`)
 	if n := len(node.requests()); got.Status != http.StatusBadGateway || n != 0 {
 		t.Errorf("%d, and the second location was asked %d times, want 502 and never", got.Status, n)
 	}

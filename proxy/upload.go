@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -18,7 +19,8 @@ const maxParams = 16 << 10
 // the client's body stays open until the server closes it.
 type upload struct {
 	body  io.Reader
-	limit int64 // bytes, 0 for none
+	whole []byte // not nil: the body, which every location gets from its beginning
+	limit int64  // bytes, 0 for none
 	read  atomic.Bool
 
 	mu     sync.Mutex
@@ -36,6 +38,9 @@ func (u *upload) begin() {
 	}
 	u.mu.Lock()
 	u.busy = make(chan struct{})
+	if u.whole != nil {
+		u.body, u.passed, u.sample = bytes.NewReader(u.whole), 0, nil
+	}
 	u.mu.Unlock()
 }
 
@@ -96,7 +101,7 @@ func (u *upload) Close() error {
 }
 
 // touched reports whether some of the body is gone, so that the request cannot go anywhere else.
-func (u *upload) touched() bool { return u != nil && u.read.Load() }
+func (u *upload) touched() bool { return u != nil && u.whole == nil && u.read.Load() }
 
 // failed returns why the client's body could not be read.
 func (u *upload) failed() error {

@@ -51,7 +51,7 @@ func (v *visit) serve(w http.ResponseWriter, r *http.Request) {
 			v.answer.err = nil
 		}
 		v.finish()
-		v.outer, v.w, v.r, v.pace.ResponseWriter = nil, nil, nil, nil
+		v.outer, v.w, v.r, v.pace.ResponseWriter, v.route.body, v.upload = nil, nil, nil, nil, nil, nil
 	}()
 	v.rp.ServeHTTP(v.w, r)
 	whole = true
@@ -67,7 +67,7 @@ func (v *visit) rewrite(pr *httputil.ProxyRequest) {
 	v.dress(out.Header)
 	out.Trailer = nil
 	if out.Body != nil {
-		v.upload = &upload{body: out.Body, limit: v.p.o.MaxUpload, keep: v.keepsParams(out.Header)}
+		v.upload = &upload{body: out.Body, whole: v.route.body, limit: v.p.bodyLimit(v.endpoint), keep: v.keepsParams(out.Header)}
 		out.Body = v.upload
 	}
 }

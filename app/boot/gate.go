@@ -221,11 +221,14 @@ func failureOf(err error) error {
 // modelCache keeps parsed build models for a short time: the parent check asks for one a request.
 type modelCache struct {
 	fetch func(ctx context.Context, node, erupt string, as proxy.User) ([]byte, error)
-	ttl   time.Duration
-	now   func() time.Time
-	group singleflight.Group
-	mu    sync.Mutex
-	kept  map[string]keptModel
+	// describe fetches the class of a wish, or the class behind one of its fields.
+	describe func(ctx context.Context, w proxy.Wish, field string, as proxy.User) ([]byte, error)
+	ttl      time.Duration
+	now      func() time.Time
+	group    singleflight.Group
+	mu       sync.Mutex
+	kept     map[string]keptModel
+	missed   map[string]time.Time // models that could not be had, until when
 }
 
 type keptModel struct {
@@ -237,13 +240,18 @@ type keptModel struct {
 const maxModels = 2000
 
 func newModelCache(ttl time.Duration, now func() time.Time, fetch func(context.Context, string, string, proxy.User) ([]byte, error)) *modelCache {
-	return &modelCache{fetch: fetch, ttl: ttl, now: now, kept: make(map[string]keptModel)}
+	return &modelCache{fetch: fetch, ttl: ttl, now: now, kept: make(map[string]keptModel), missed: make(map[string]time.Time)}
 }
 
 // get returns the model of node's erupt. A kept one that does not satisfy enough is fetched anew once: the node may have
 // been upgraded since.
 func (c *modelCache) get(ctx context.Context, node, erupt string, as proxy.User, enough func(*buildmodel.Model) bool) (*buildmodel.Model, error) {
-	key := node + "\x00" + strings.ToLower(erupt)
+	return c.obtain(ctx, node+"\x00"+strings.ToLower(erupt), node, enough, func(ctx context.Context) ([]byte, error) {
+		return c.fetch(ctx, node, erupt, as)
+	})
+}
+
+func (c *modelCache) obtain(ctx context.Context, key, node string, enough func(*buildmodel.Model) bool, fetch func(context.Context) ([]byte, error)) (*buildmodel.Model, error) {
 	c.mu.Lock()
 	kept, ok := c.kept[key]
 	c.mu.Unlock()
@@ -251,11 +259,11 @@ func (c *modelCache) get(ctx context.Context, node, erupt string, as proxy.User,
 		return kept.model, nil
 	}
 	if proxy.Dry(ctx) { // its refusal must not be the answer to somebody who waits for the same model in earnest
-		_, err := c.fetch(ctx, node, erupt, as)
+		_, err := fetch(ctx)
 		return nil, err
 	}
 	v, err, _ := c.group.Do(key, func() (any, error) {
-		raw, err := c.fetch(ctx, node, erupt, as)
+		raw, err := fetch(context.WithoutCancel(ctx)) // others wait for it, and who asked first may leave
 		if err != nil {
 			return nil, err
 		}
@@ -288,6 +296,11 @@ func (c *modelCache) forget(node string) {
 	for key := range c.kept {
 		if strings.HasPrefix(key, node+"\x00") {
 			delete(c.kept, key)
+		}
+	}
+	for key := range c.missed {
+		if strings.HasPrefix(key, node+"\x00") {
+			delete(c.missed, key)
 		}
 	}
 }

@@ -345,6 +345,9 @@ func (s *Server) buildProxy(dial dialer) error {
 	s.models = newModelCache(30*time.Second, time.Now, func(ctx context.Context, node, erupt string, as proxy.User) ([]byte, error) {
 		return s.caller.Model(ctx, node, erupt, as)
 	})
+	s.models.describe = func(ctx context.Context, w proxy.Wish, field string, as proxy.User) ([]byte, error) {
+		return s.caller.Describe(ctx, w, field, as)
+	}
 	local := s.localAPI()
 	var err error
 	s.proxy, err = proxy.New(proxy.Options{

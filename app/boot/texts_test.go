@@ -20,12 +20,16 @@ func TestRefusalsAreTranslated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	source, err := os.ReadFile("gate.go")
-	if err != nil {
-		t.Fatal(err)
+	var source []byte
+	for _, name := range []string{"gate.go", "examine.go"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, text...)
 	}
 	found := regexp.MustCompile(`(?:proxy\.Fail\(proxy\.\w+, |refusal\(\w+, )"([^"]+)"`).FindAllStringSubmatch(string(source), -1)
-	if len(found) < 6 {
+	if len(found) < 8 {
 		t.Fatalf("only %d formats found: does this test still read the source right?", len(found))
 	}
 	for _, f := range found {

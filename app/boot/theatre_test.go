@@ -128,6 +128,9 @@ func (th *theatre) mount(t testing.TB, d oneNode, users recordedSessions) {
 			return caller.Model(ctx, node, erupt, as)
 		}),
 	}
+	g.models.describe = func(ctx context.Context, w proxy.Wish, field string, as proxy.User) ([]byte, error) {
+		return caller.Describe(ctx, w, field, as)
+	}
 	for _, name := range d.names {
 		g.nodes = append(nodesOf(g.nodes), fleet.Node{Name: name, Enabled: true})
 	}
