@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -75,7 +76,21 @@ func Translate(lang, format string, args ...any) string {
 	if len(args) == 0 {
 		return format
 	}
-	return fmt.Sprintf(format, args...)
+	return fmt.Sprintf(format, ownWords(lang, args)...)
+}
+
+// ownWords translates the arguments that are texts of ours.
+func ownWords(lang string, args []any) []any {
+	out := args
+	for i, a := range args {
+		if p, ours := a.(interface{ Phrase() string }); ours {
+			if &out[0] == &args[0] {
+				out = slices.Clone(args)
+			}
+			out[i] = Translate(lang, p.Phrase())
+		}
+	}
+	return out
 }
 
 // errorKey makes the key of an error's format: TOML keys may be quoted, so the format itself serves.

@@ -54,7 +54,9 @@ func inRow(i int, err error) error {
 	f := fault.Of(err)
 	for _, name := range []string{"code", "name", "value", "remark", "sort"} {
 		if why, ok := f.Fields[name]; ok {
-			return fault.New(fault.Invalid, "row %d: %s %s", i+1, name, why).Field("file", "row %d: %s %s", i+1, name, why)
+			const format = "row %d: %s %s"
+			column, reason := fault.Phrase(name), fault.Phrase(why)
+			return fault.New(fault.Invalid, format, i+1, column, reason).Field("file", format, i+1, column, reason)
 		}
 	}
 	return err

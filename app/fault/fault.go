@@ -80,6 +80,12 @@ func (e *Error) Field(name, format string, args ...any) *Error {
 	return &c
 }
 
+// Phrase is an argument that is itself a text of ours: it is told in the reader's language, as formats are.
+type Phrase string
+
+// Phrase returns its English text, for whoever translates.
+func (p Phrase) Phrase() string { return string(p) }
+
 // Retry returns a copy of e that says when to try again.
 func (e *Error) Retry(after time.Duration) *Error {
 	c := *e
