@@ -298,7 +298,7 @@ func TestOpenAPIPages(t *testing.T) {
 		}
 	}
 	s.login("reader", false, access.CodeOpenAPI, access.CodeOpenAPI+"@ADD", access.CodeOpenAPI+"@EDIT")
-	if bad := s.as("reader", http.MethodPost, "/console/open-api", url.Values{"name": {"x"}, "account": {"admin"}, "minutes": {""}}); bad.Code != 422 || document(t, bad.body).Find("#e-account").Length() != 1 {
+	if bad := s.as("reader", http.MethodPost, "/console/open-api", url.Values{"name": {"x"}, "account": {"admin"}, "minutes": {""}}); bad.Code != 403 || document(t, bad.body).Find("#e-account").Length() != 1 {
 		t.Errorf("a way in as an administrator answered %d", bad.Code)
 	}
 	s.post(path+"/delete", url.Values{}).must(t, 303)
