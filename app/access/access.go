@@ -87,7 +87,9 @@ func New(o Options) *Access {
 	metrics := newMetrics(o.Metrics)
 	people := &people{db: o.DB, now: o.Now}
 	sessions := &Sessions{store: o.Store, people: people, ttl: o.TTL, refresh: o.Refresh, now: o.Now, pending: map[string]string{}}
-	changes := &changes{bus: o.Bus, sessions: sessions, people: people}
+	audit := newAudit(o.DB, metrics, o.Now)
+	openAPIs := &OpenAPIs{db: o.DB, people: people, sessions: sessions, audit: audit, plain: o.Adopted || o.DB.Shape.Adopted, now: o.Now}
+	changes := &changes{bus: o.Bus, sessions: sessions, people: people, programs: openAPIs}
 	tryLife := max(o.TTL, time.Duration(o.Lock.Minutes)*time.Minute) // as erupt keeps them
 	users := &Users{db: o.DB, passwords: passwords, changes: changes, store: o.Store, lock: o.Lock, tryLife: tryLife, now: o.Now}
 	captcha := &Captcha{vault: o.Vault, nonce: derive(o.Key, "captcha numbers", 32)}
@@ -96,7 +98,6 @@ func New(o Options) *Access {
 		guard:    guard{store: o.Store, captcha: captcha, lock: o.Lock, after: o.CaptchaAfter, life: tryLife, folded: o.DB.Shape.Adopted},
 		transfer: o.PwdTransferEncrypt, now: o.Now, metrics: metrics,
 	}
-	openAPIs := &OpenAPIs{db: o.DB, people: people, sessions: sessions, plain: o.Adopted || o.DB.Shape.Adopted, now: o.Now}
 	login.mfa = &MFA{MFAOptions: o.MFA, db: o.DB, vault: o.Vault, login: login, users: users, now: o.Now}
 	return &Access{
 		Users:     users,
@@ -112,7 +113,7 @@ func New(o Options) *Access {
 		OpenAPIs:  openAPIs,
 		Online:    &Online{users: users, people: people, sessions: sessions},
 		Tokens:    &OpenTokens{apps: openAPIs, vault: o.Vault, login: login},
-		Audit:     newAudit(o.DB, metrics, o.Now),
+		Audit:     audit,
 		store:     o.Store,
 		vault:     o.Vault,
 	}

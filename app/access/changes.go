@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -20,6 +21,7 @@ type changes struct {
 	bus      cluster.Bus
 	sessions *Sessions
 	people   *people
+	programs *OpenAPIs
 }
 
 // follow tells the other replicas and rewrites the sessions of those whom the change concerns. The change is committed, so
@@ -32,7 +34,7 @@ func (c *changes) follow(ctx context.Context, kind, id string, whom func(context
 	if err != nil {
 		return c.sessions.later(ctx, err, []string{everybody}, endBut)
 	}
-	return c.sessions.follow(ctx, accounts, endBut)
+	return errors.Join(c.sessions.follow(ctx, accounts, endBut), c.programs.review(ctx, accounts))
 }
 
 // these are accounts that are known already.

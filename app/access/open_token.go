@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -49,10 +50,11 @@ func (o *OpenTokens) Create(ctx context.Context, appid, secret string, a Attempt
 	if err := o.login.guard.leave(ctx, a); err != nil {
 		return OpenToken{}, err
 	}
-	row, err := o.login.mfa.row(ctx, app.Account)
+	known, err := o.apps.open(ctx, appid)
 	if err != nil {
 		return OpenToken{}, err
 	}
+	row := known.Edges.User
 	if err := o.login.admitted(row, a.Address); err != nil {
 		return OpenToken{}, err
 	}
@@ -62,16 +64,16 @@ func (o *OpenTokens) Create(ctx context.Context, appid, secret string, a Attempt
 	}
 	life := time.Duration(min(minutes, mostMinutes)) * time.Minute
 	keep := max(life-time.Minute, time.Minute) // erupt's own are over a minute before they say
-	known, err := o.apps.row(ctx, appid)
-	if err != nil {
-		return OpenToken{}, err
-	}
 	s, err := o.login.open(ctx, row, openTokenStart+newSecret()[:openTokenLength], keep, a)
 	if err != nil {
 		return OpenToken{}, err
 	}
 	if err := o.follow(ctx, known, s.Token, keep); err != nil {
 		return OpenToken{}, err
+	}
+	// A change that was committed meanwhile did not find this token.
+	if _, err := o.apps.open(ctx, appid); err != nil {
+		return OpenToken{}, errors.Join(err, o.login.sessions.Logout(ctx, s.Token))
 	}
 	return OpenToken{Token: s.Token, Expires: s.Created.Add(life)}, nil
 }

@@ -36,6 +36,7 @@ type OpenAPIs struct {
 	db       *database.DB
 	people   *people
 	sessions *Sessions
+	audit    *Audit
 	// plain: another server reads the same table, so secrets stand in it as they are; else their hashes do.
 	plain bool
 	now   func() time.Time
@@ -139,8 +140,8 @@ func (o *OpenAPIs) Create(ctx context.Context, n NewOpenAPI) (OpenAPI, string, e
 	return made, secret, err
 }
 
-// Update changes a way in. One that is disabled, or linked to another user, loses its token at once. fault.Forbidden unless By
-// may act as the linked user, before and after.
+// Update changes a way in. One that is disabled, or linked to another user, loses its token at once; one that is linked anew loses
+// its secret too, and opens nothing before NewSecret. fault.Forbidden unless By may act as the linked user, before and after.
 func (o *OpenAPIs) Update(ctx context.Context, appid string, p OpenAPIPatch) (OpenAPI, error) {
 	if err := orNil(openAPIFault(nil, p.Name, p.Minutes)); err != nil {
 		return OpenAPI{}, err
@@ -162,12 +163,21 @@ func (o *OpenAPIs) Update(ctx context.Context, appid string, p OpenAPIPatch) (Op
 	if p.Enabled != nil {
 		change.SetStatus(dbtype.Flag(*p.Enabled))
 	}
+	if before.Enabled { // By answers for it from now on, and one that counts no more is not to come back by a change of its name
+		if ok, err := o.stands(ctx, row, true); err != nil {
+			return OpenAPI{}, err
+		} else if !ok {
+			change.SetStatus(false)
+			ends = true
+		}
+	}
 	if p.Account != nil && (*p.Account != before.Account || before.User == 0) {
 		as, err := o.linkable(ctx, p.By, *p.Account)
 		if err != nil {
 			return OpenAPI{}, err
 		}
-		change.SetEruptUserID(as.ID)
+		// Whoever knows the secret was let act as the other user, not as this one.
+		change.SetEruptUserID(as.ID).SetSecret(o.kept(newSecret()))
 		ends = true
 	}
 	if err := change.Exec(ctx); err != nil {
@@ -220,7 +230,7 @@ func (o *OpenAPIs) linkable(ctx context.Context, by Actor, account string) (User
 	if account == "" {
 		return User{}, fieldFault(nil, "account", "is needed")
 	}
-	row, err := o.db.Client.User.Query().Where(user.Account(account)).Only(ctx)
+	row, err := theUser(ctx, o.db.Client.User.Query(), account)
 	if ent.IsNotFound(err) {
 		const format = "there is no user %q"
 		return User{}, fault.New(fault.Invalid, format, account).Field("account", format, account)

@@ -72,6 +72,11 @@ func (u *Users) Update(ctx context.Context, account string, p UserPatch) (User, 
 	if err != nil {
 		return User{}, err
 	}
+	if reset := p.Password != nil && p.By.Account != account; reset || p.gives(before) {
+		if err := u.changes.programs.gained(context.WithoutCancel(ctx), account, reset); err != nil {
+			return User{}, err
+		}
+	}
 	return u.after(ctx, account, p.Password != nil)
 }
 
@@ -81,6 +86,12 @@ func (p UserPatch) bars(u User) bool {
 	taken := p.Roles != nil && slices.ContainsFunc(u.RoleCodes, func(code string) bool { return !slices.Contains(*p.Roles, code) })
 	return taken || p.Enabled != nil && *p.Enabled != u.Enabled || p.ExpiresAt != nil && !p.ExpiresAt.Equal(u.ExpiresAt) ||
 		p.AllowedIPs != nil && *p.AllowedIPs != u.AllowedIPs
+}
+
+// gives reports whether the patch lets u hold more than before.
+func (p UserPatch) gives(u User) bool {
+	given := p.Roles != nil && slices.ContainsFunc(*p.Roles, func(code string) bool { return !slices.Contains(u.RoleCodes, code) })
+	return given || p.Admin != nil && *p.Admin && !u.Admin
 }
 
 // after lets sessions follow a change, and returns the user as he is now.
