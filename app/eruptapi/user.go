@@ -79,14 +79,14 @@ func (a *API) menu(w http.ResponseWriter, r *http.Request) error {
 			absent[m.ID] = m
 		}
 	}
-	items := make([]menuItem, 0, len(in.Menus))
+	lang, items := web.Lang(r), make([]menuItem, 0, len(in.Menus))
 	for _, m := range in.Menus {
 		_, left := absent[m.ID]
 		_, below := absent[m.Parent]
 		if left || below && isButton(m) {
 			continue
 		}
-		item := menuItem{ID: m.ID, Code: m.Code, Name: nameOf(r, m), Type: orNil(m.Type), Value: orNil(m.Value), Icon: orNil(m.Icon)}
+		item := menuItem{ID: m.ID, Code: m.Code, Name: nameOf(lang, m), Type: orNil(m.Type), Value: orNil(m.Value), Icon: orNil(m.Icon)}
 		if parent := above(absent, m.Parent); parent != 0 {
 			item.PID = &parent
 		}
@@ -99,11 +99,11 @@ func (a *API) menu(w http.ResponseWriter, r *http.Request) error {
 }
 
 // nameOf is a menu's name in the language of the front end. Buttons of nodes' pages have a code that says nothing.
-func nameOf(r *http.Request, m access.Menu) string {
+func nameOf(lang string, m access.Menu) string {
 	if isButton(m) && strings.Contains(m.Value, "@") {
-		return web.MenuName(r, m.Value, m.Name)
+		return web.MenuName(lang, m.Value, m.Name)
 	}
-	return web.MenuName(r, m.Code, m.Name)
+	return web.MenuName(lang, m.Code, m.Name)
 }
 
 // nowhere reports whether a menu names a page that neither a node nor this server has: the former have a dot in the value.

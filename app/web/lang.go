@@ -29,10 +29,8 @@ func Message(r *http.Request, e *fault.Error) string {
 	return views.Translate(Lang(r), e.Format, e.Args...)
 }
 
-// MenuName returns the name of a menu in the language of an erupt front end, as long as it is the one of erupt's first start.
-func MenuName(r *http.Request, code, name string) string {
-	return views.MenuNameIn(Lang(r), code, name)
-}
+// MenuName returns the name of a menu in a language of Lang, as long as it is the one of erupt's first start.
+func MenuName(lang, code, name string) string { return views.MenuNameIn(lang, code, name) }
 
 // told returns message and fields of an error as JSON tells them. Nodes and scripts read English; below erupt's front-end API
 // people do.
