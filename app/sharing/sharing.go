@@ -122,6 +122,9 @@ func (s *Sharer) look(ctx context.Context, e redisstore.Entry, v *registry.View)
 	if len(listed) == 0 || s.Validate && e.Token != "" && !slices.Contains(s.Tokens(e.Node), e.Token) {
 		return nil // a Java server refuses a wrong token, too; such an entry is from before a rotation
 	}
+	if e.Ours {
+		return nil // nobody spoke: it names what we know already, and what is to come speaks again
+	}
 	claims := claimsOf(e, listed, v)
 	if spoke {
 		s.renew(ctx, e, listed, v)
@@ -198,7 +201,7 @@ func claimsOf(e redisstore.Entry, listed []string, v *registry.View) []claim {
 		in, known := v.ByLocation(e.Node, l)
 		switch {
 		case known:
-			renamed = renamed || in.Node != nil && in.Node.Shared && slices.Contains(speaker, l) && in.ID == madeID(l) && e.Instance != ""
+			renamed = renamed || in.Node != nil && in.Node.Shared && slices.Contains(speaker, l) && in.ID == madeID(l) && e.Instance != "" && e.Instance != in.ID
 		case !slices.Contains(e.Mine, l): // else we have just removed it, and the entry follows
 			fresh = append(fresh, l)
 		}
@@ -268,8 +271,12 @@ func (s *Sharer) enter(ctx context.Context, c claim) {
 		Key:      registry.Key{App: strings.ToUpper(c.entry.Node), ID: c.id},
 		NodeName: c.entry.Node, Origin: registry.OriginNode, Status: registry.Up, Locations: c.locations, Node: s.detail(c.entry, c.locations),
 	}
-	if _, _, err := s.Registry.Register(ctx, in); err != nil {
+	_, added, err := s.Registry.Register(ctx, in)
+	if err != nil {
 		slog.WarnContext(ctx, "an instance that a Java server reports is not taken over", "node", in.NodeName, "instance", in.ID, "error", err)
+		return
+	}
+	if !added {
 		return
 	}
 	slog.InfoContext(ctx, "took over an instance from a Java server that shares the namespace", "node", in.NodeName, "instance", in.ID, "locations", in.Locations)
