@@ -119,8 +119,10 @@ func (s *Sharer) look(ctx context.Context, e redisstore.Entry, v *registry.View)
 	s.follow(ctx, e, listed, v)
 	spoke := e.Sum != "" && !e.Ours && s.seen[e.Node] != e.Sum
 	s.seen[e.Node] = e.Sum
-	if len(listed) == 0 || s.Validate && e.Token != "" && !slices.Contains(s.Tokens(e.Node), e.Token) {
-		return nil // a Java server refuses a wrong token, too; such an entry is from before a rotation
+	if len(listed) == 0 || s.Validate && (e.Token == "" || !slices.Contains(s.Tokens(e.Node), e.Token)) {
+		// A Java server refuses a wrong token, too, and writes the right one: such an entry is from before a rotation, or from
+		// somebody who would be shown the node's token.
+		return nil
 	}
 	if e.Ours {
 		return nil // nobody spoke: it names what we know already, and what is to come speaks again

@@ -361,6 +361,10 @@ func TestNotTakenOver(t *testing.T) {
 		"nobody answers":          func(w *world) { w.javaBeat("x", "http://127.0.0.1:1") },
 		"no address":              func(w *world) { w.javaBeat("x", "http://user@127.0.0.1:80", "file:///etc/passwd", "http://h/?q", "") },
 		"a wrong token":           func(w *world) { w.javaRegisters(javaEntry{}, "x", "SOMEBODY-ELSES-1", right(w)) },
+		"no token":                func(w *world) { w.javaRegisters(javaEntry{}, "x", "", right(w)) },
+		"null for a token": func(w *world) {
+			w.client.Set(t.Context(), entryKey, `{"nodeName":"shop","instanceId":"x","accessToken":null,"nodeAddress":["`+right(w)+`"],"locations":["`+right(w)+`"]}`, ttl)
+		},
 		"an entry of another node": func(w *world) {
 			w.client.Set(t.Context(), entryKey, `{"nodeName":"bill","locations":["`+right(w)+`"]}`, ttl)
 		},
