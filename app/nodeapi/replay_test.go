@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"eruptcloud/app/access"
 	"eruptcloud/app/fleet"
 	"eruptcloud/app/probe"
+	"eruptcloud/app/testbed"
 )
 
 // recording is one step that a real erupt node, or a script with its headers, took against a real erupt server.
@@ -30,13 +32,16 @@ type recording struct {
 			Body                 string
 			BodyB64              string `json:"body_b64"`
 		}
+		Response struct {
+			Status int
+			Line   string
+		}
 	}
 }
 
-// bytes returns the requests to the node API as they were on the wire.
-func (r recording) bytes(t *testing.T) [][]byte {
+// bytes returns the requests to the node API as they were on the wire, and the statuses that the original answered.
+func (r recording) bytes(t *testing.T) (all [][]byte, statuses []int) {
 	t.Helper()
-	var all [][]byte
 	for _, e := range r.Exchanges {
 		line := e.Request.Line
 		if line == "" {
@@ -57,8 +62,15 @@ func (r recording) bytes(t *testing.T) [][]byte {
 			b = append(b, h[0]+": "+h[1]+"\r\n"...)
 		}
 		all = append(all, append(append(b, "\r\n"...), body...))
+		status := e.Response.Status
+		if status == 0 {
+			if _, err := fmt.Sscanf(e.Response.Line, "HTTP/1.1 %d", &status); err != nil {
+				t.Fatalf("answer %q: %v", e.Response.Line, err)
+			}
+		}
+		statuses = append(statuses, status)
 	}
-	return all
+	return all, statuses
 }
 
 // recorded is the fleet of the recordings: names and tokens of the test installations.
@@ -97,8 +109,8 @@ const (
 	linInfo   = `{"id":2,"account":"lin","username":"Lin Yu","org":null,"post":null,"superAdmin":false,"roles":["clerk"],"tenantId":null}`
 )
 
-// answers says what ours answers to each recording, by its number: status and body, "~" before a part of it. Where the
-// original's answer differs, the reason stands beside it.
+// answers says what ours answers to each recording, by its number: status and body, "~" before a part of it. Why a status is
+// another than the original's stands in the list of differences.
 var answers = map[string]map[string][]string{
 	"erupt-1.12": {
 		"101": {"200 "}, "102": {"200 "},
@@ -113,12 +125,12 @@ var answers = map[string]map[string][]string{
 		"116": {"200 "}, "117": {"200 "}, "118": {"401 ~warehouse Access token invalid"}, "119": {"401 ~warehouse Access token invalid"},
 		"120": {"404 ~NodeName: 'nosuch' not found"}, "121": {"404 ~NodeName: 'nosuchnode' not found"},
 		"123": {"200 "}, "124": {"200 "}, "125": {"200 "}, "126": {"200 "},
-		"201": {"200 "}, "202": {"200 "}, "203": {"200 "}, "204": {"200 "}, // 202: an error document would become the config
+		"201": {"200 "}, "202": {"200 "}, "203": {"200 "}, "204": {"200 "},
 		"205": {`200 {"group": "组"}`}, "206": {"200 "}, "207": {"200 "}, "208": {`200 {"group": "组"}`},
 		"209": {"200 " + allPower},
 		"210": {"200 " + allPower}, // a super admin may open each page of each node, menu or not
 		"211": {"200 " + noPower}, "212": {"200 " + noPower}, "213": {"200 " + noPower},
-		"214": {"200 " + noPower}, // the original fails, which a node takes for all rights
+		"214": {"200 " + noPower},
 		"215": {"200 " + adminInfo}, "216": {"200 "}, "217": {"200 "}, "218": {"200 "}, "219": {"200 "},
 		"223": {"404 ~not_found"}, "224": {"404 ~not_found"},
 		"225": {"200 " + adminInfo, "200 {\"a\": 1, \"text\": \"配置 é <b>\"}\nline two", `200 {"group": "组"}`},
@@ -137,22 +149,22 @@ var answers = map[string]map[string][]string{
 		"082": {"200 "}, "083": {"200 "}, "084": {"200 "},
 		"090": {"404 ~NodeName: 'nobody' not found"}, "091": {"401 ~shop Access token invalid"}, "092": {"401 ~shop Access token invalid"},
 		"093": {"502 ~Unable to establish a connection with http://127.0.0.1:19999"}, "094": {"400 ~not JSON"},
-		"095": {"200 "},                              // any content type is read
-		"096": {"400 ~nodeAddress names no address"}, // the original answers 200 and keeps nothing
+		"095": {"200 "},
+		"096": {"400 ~nodeAddress names no address"},
 		"097": {"400 ~nodeAddress names no address"},
 		"098": {"405 ~method_not_allowed"}, "099": {"404 ~not_found"},
 		"100": {"401 ~shop Access token invalid"}, "101": {"401 ~shop Access token invalid"}, "102": {"404 ~NodeName: 'nobody' not found"},
 		"140": {"200 "},
 		"310": {`200 [{"content":"started","num":1}]`}, "311": {`200 [{"content":"started","num":1}]`}, "312": {`200 [{"content":"started","num":1}]`},
 		"313": {`200 [{"content":"started","num":1}]`}, "314": {"400 ~size must be"}, "315": {"503 ~'stock' has no available instance"},
-		"316": {"401 ~unauthenticated"}, // a token in the address leaks through logs and history
+		"316": {"401 ~unauthenticated"},
 		"317": {"401 ~unauthenticated"},
 		"335": {"200 "}, "336": {"200 "}, "337": {"200 "}, "338": {"401 ~unauthenticated"}, "339": {"200 "},
 		"367": {`200 {"id":10,"account":"lin","username":"Lin Yu","org":"D-01","post":"ENG","superAdmin":false,"roles":["sales","off"],"tenantId":null}`},
 		"411": {"200 "}, "414": {"500 ~shop prohibiting the registration"}, "415": {`200 {"limit": 5, "text": "grün €"}`},
 		"418": {"401 ~shop Access token invalid"}, "421": {"200 ", "200 ", "200 "},
-		"462": {"200 "},                   // a server of 2.0.4 cannot read the entry that a newer one wrote
-		"463": {"403 ~a page of another"}, // a script sent it, with a browser's Origin
+		"462": {"200 "},
+		"463": {"403 ~a page of another"},
 	},
 }
 
@@ -170,25 +182,36 @@ var states = map[string]func(*world){
 
 // TestRecordedRequestsOfRealNodes: erupt-wire 11, items 1 to 4, replayed byte by byte.
 func TestRecordedRequestsOfRealNodes(t *testing.T) {
+	list := testbed.ReadDifferences(t, "../e2e/testdata/differences.txt")
 	for version, wanted := range answers {
 		files, err := filepath.Glob(filepath.Join("testdata", version, "*.json"))
 		if err != nil || len(files) != len(wanted) {
 			t.Fatalf("%s: %d recordings (%v), %d answers: each recording needs one", version, len(files), err, len(wanted))
 		}
 		for _, file := range files {
-			t.Run(version+"/"+strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			name := version + "/" + strings.TrimSuffix(filepath.Base(file), ".json")
+			t.Run(name, func(t *testing.T) {
 				number := filepath.Base(file)[:3]
 				w := recorded(t, version)
 				if set := states[version+" "+number]; set != nil {
 					set(w)
 				}
-				replay(t, w, file, wanted[number])
+				statuses := replay(t, w, file, wanted[number])
+				for _, s := range statuses {
+					if s[0] != s[1] {
+						list.Differ(t, "node/"+name, "status", strconv.Itoa(s[0]), strconv.Itoa(s[1]))
+					}
+				}
 			})
 		}
 	}
+	if !t.Failed() {
+		list.Finish(t, "node/")
+	}
 }
 
-func replay(t *testing.T, w *world, file string, wanted []string) {
+// replay returns for each request the status that ours answered and that of the original.
+func replay(t *testing.T, w *world, file string, wanted []string) (statuses [][2]int) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +220,7 @@ func replay(t *testing.T, w *world, file string, wanted []string) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	requests := r.bytes(t)
+	requests, theirs := r.bytes(t)
 	if len(requests) != len(wanted) {
 		t.Fatalf("recording has %d requests for us, the table %d answers", len(requests), len(wanted))
 	}
@@ -218,6 +241,7 @@ func replay(t *testing.T, w *world, file string, wanted []string) {
 		}
 		body := read(res.Body)
 		_ = conn.Close()
+		statuses = append(statuses, [2]int{res.StatusCode, theirs[i]})
 		got := fmt.Sprintf("%d %s", res.StatusCode, body)
 		status, part, isPart := strings.Cut(wanted[i], "~")
 		if isPart && (!strings.HasPrefix(got, status) || !strings.Contains(unquote(got), part)) || !isPart && got != wanted[i] {
@@ -227,6 +251,7 @@ func replay(t *testing.T, w *world, file string, wanted []string) {
 			t.Errorf("request %d was answered with %q and Location %q: a node takes both for data", i+1, kind, res.Header.Get("Location"))
 		}
 	}
+	return statuses
 }
 
 // unquote undoes the escapes that encoding/json uses for characters of HTML.
