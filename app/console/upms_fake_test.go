@@ -24,10 +24,15 @@ type upmsWorld struct {
 	db    *database.DB
 	dicts *dict.Dicts
 	store access.SessionStore
+	// guarded: each login has to read a picture, and a second factor may be set up.
+	guarded bool
 }
 
 func (u *upmsWorld) fill(o *Options) {
 	o.Orgs, o.Posts, o.Dicts, o.OpenAPIs, o.Online, o.Users = u.Orgs, u.Posts, u.dicts, u.OpenAPIs, u.Online, u.Users
+	if u.guarded {
+		o.Captcha, o.MFA, o.AlwaysCaptcha = u.Captcha, u.MFA, true
+	}
 }
 
 // office is a fleet with an organisation, posts, a dictionary, and people in them who are logged in.
