@@ -74,10 +74,17 @@ func (t *Tail) Events(from int64, size int) []TailEvent {
 	return out
 }
 
-// readable turns an event of the JSON form into a line for people; others are such lines.
+// readable turns an event of either form into a line for people, which begins with its time and level.
 func readable(event string) string {
 	event = strings.TrimRight(strings.ToValidUTF8(event, "\uFFFD"), "\n")
 	var fields map[string]any
+	if rest, ok := strings.CutPrefix(event, "time="); ok {
+		at, rest, timed := strings.Cut(rest, " level=")
+		level, rest, levelled := strings.Cut(rest, " ")
+		if timed && levelled {
+			return fmt.Sprintf("%s %-5s %s", at, level, strings.TrimPrefix(rest, "msg="))
+		}
+	}
 	if !strings.HasPrefix(event, "{") || json.Unmarshal([]byte(event), &fields) != nil {
 		return event
 	}

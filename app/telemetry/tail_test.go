@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -54,6 +55,10 @@ func TestTailKeepsTheNewestEvents(t *testing.T) { // erupt-wire 2.9, 3.3
 				}
 			}
 		})
+	}
+	log.Warn("two words", "level", "high")
+	if got := tail.Events(-1, 1)[0].Text; !regexp.MustCompile(`^\d{4}-\d\d-\d\dT\S+ WARN  "two words" level=high$`).MatchString(got) {
+		t.Errorf("a line of the text form reads %q", got)
 	}
 	log.Info(strings.Repeat("長", 1<<20))
 	if got := tail.Events(-1, 1)[0].Text; len(got) > 5<<10 || !strings.HasSuffix(got, "長") && !strings.HasSuffix(got, "\uFFFD") {
