@@ -149,6 +149,7 @@ type UserForm struct {
 	Untouchable                 bool // an administrator's account, for viewers who are none
 	States                      []string
 	Created, LastLogin          time.Time
+	Programs                    int // ways in that act as this account
 	PasswordSet                 time.Time
 	Sessions                    []SessionRow
 	Rights                      []RightArea

@@ -222,7 +222,19 @@ func (p *pages) saveOpenAPI(c *gin.Context) error {
 	if err := p.recordChange(c, "openapi.update", appid, openAPIFacts(formOfOpenAPI(before)), openAPIFacts(m), err); err != nil {
 		return p.openAPIForm(c, m, err)
 	}
-	return p.back(c, views.OpenAPIPath(appid), "saved")
+	if m.Account == before.Account {
+		return p.back(c, views.OpenAPIPath(appid), "saved")
+	}
+	// Linked anew it has no secret that anybody knows.
+	secret, err := p.OpenAPIs.NewSecret(ctx, appid, actor(c))
+	if err := p.record(c, "openapi.secret", appid, err); err != nil {
+		return err
+	}
+	o, err := p.OpenAPIs.ByAppID(ctx, appid)
+	if err != nil {
+		return err
+	}
+	return p.showOpenAPISecret(c, o, secret)
 }
 
 // renewOpenAPI handles POST /console/open-api/:appid/secret. There is nothing else to fill in, so the form has to say that it

@@ -105,6 +105,8 @@ type OpenAPIs interface {
 	NewSecret(ctx context.Context, appid string, by access.Actor) (string, error)
 	EndToken(ctx context.Context, appid string, by access.Actor) error
 	Delete(ctx context.Context, appid string, by access.Actor) error
+	// ActingAs returns how many act as a user.
+	ActingAs(ctx context.Context, user int64) (int, error)
 	// Sessions returns those that their tokens open, by OpenAPI.ID.
 	Sessions(ctx context.Context, of []access.OpenAPI) (map[int64]access.Session, error)
 }

@@ -297,6 +297,13 @@ func TestOpenAPIPages(t *testing.T) {
 			t.Errorf("%s: answered %d without a message at the field", field, bad.Code)
 		}
 	}
+	if d := document(t, s.get("/console/users/lin.wei").must(t, 200)); text1(d, "#user-programs a") != "1 open API acts as this account" {
+		t.Errorf("the page of the user says %q", d.Find("#user-programs").Text())
+	}
+	moved := text1(document(t, s.post(path, url.Values{"name": {"Billing"}, "account": {"admin"}, "minutes": {"30"}, "enabled": {"1"}}).must(t, 200)), "#new-secret")
+	if _, err := s.upms.OpenAPIs.Verify(t.Context(), appid, moved); err != nil || moved == next {
+		t.Errorf("linked anew it shows the secret %q: %v", moved, err)
+	}
 	s.login("reader", false, access.CodeOpenAPI, access.CodeOpenAPI+"@ADD", access.CodeOpenAPI+"@EDIT")
 	if bad := s.as("reader", http.MethodPost, "/console/open-api", url.Values{"name": {"x"}, "account": {"admin"}, "minutes": {""}}); bad.Code != 403 || document(t, bad.body).Find("#e-account").Length() != 1 {
 		t.Errorf("a way in as an administrator answered %d", bad.Code)

@@ -243,6 +243,11 @@ func (p *pages) userForm(c *gin.Context, m views.UserForm, given []string, refus
 			m.LastLogin = s.Created
 		}
 	}
+	if p.OpenAPIs != nil {
+		if m.Programs, err = p.OpenAPIs.ActingAs(ctx, u.ID); err != nil {
+			return err
+		}
+	}
 	rights, err := p.rightsOf(ctx, u)
 	if err != nil {
 		return err
