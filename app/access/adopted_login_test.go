@@ -59,6 +59,31 @@ func TestAdoptedAccountsMayBeTypedInAnyCase(t *testing.T) {
 	}
 }
 
+// Accounts that differ only in case are two people, whom a collation of erupt's takes for one.
+func TestAccountsThatDifferInCaseOnly(t *testing.T) {
+	w := adoptedWorld(t, "1.12")
+	ctx := t.Context()
+	if _, err := w.db.SQL.ExecContext(ctx, "INSERT INTO e_upms_user (account, name, status, is_admin, password, is_md5) SELECT 'LIN', 'Other', 1, 0, password, is_md5 FROM e_upms_user WHERE account = 'lin'"); err != nil {
+		t.Fatal(err)
+	}
+	for _, account := range []string{"lin", "LIN"} {
+		if _, err := w.MFA.Status(ctx, account); err != nil {
+			t.Errorf("the second factor of %s: %v", account, err)
+		}
+		made, secret, err := w.OpenAPIs.Create(ctx, access.NewOpenAPI{Name: "x", Account: account, Enabled: true, By: access.System})
+		if err != nil || made.Account != account {
+			t.Fatalf("a way in as %s: %+v, %v", account, made, err)
+		}
+		token, err := w.Tokens.Create(ctx, made.AppID, secret, access.Attempt{Address: "10.0.0.7"})
+		if err != nil {
+			t.Fatalf("a token of %s: %v", account, err)
+		}
+		if s, _, err := w.Sessions.Get(ctx, token.Token); err != nil || s.Account != account {
+			t.Errorf("the token of %s is of %s, %v", account, s.Account, err)
+		}
+	}
+}
+
 func TestSharedAccountsAreNotGuessed(t *testing.T) {
 	w := adoptedWorld(t, "1.12")
 	for _, password := range []string{"twin-pass-1", "twin-pass-2"} {

@@ -84,7 +84,7 @@ func (m *MFA) Status(ctx context.Context, account string) (MFAStatus, error) {
 }
 
 func (m *MFA) row(ctx context.Context, account string) (*ent.User, error) {
-	row, err := m.db.Client.User.Query().Where(user.Account(account)).Only(ctx)
+	row, err := theUser(ctx, m.db.Client.User.Query(), account)
 	return row, database.Mapped(err, noUser(account), nil)
 }
 
