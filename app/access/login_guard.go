@@ -23,11 +23,15 @@ type guard struct {
 
 // name is the name of the counter.
 func (g *guard) name(a Attempt) string {
-	name := countedName(a.Account)
+	return g.counted(a.Account)
+}
+
+// counted is the name of the counter of an account. It is folded first: a digest is another one for each spelling.
+func (g *guard) counted(account string) string {
 	if g.folded {
-		name = foldedAccount(name)
+		account = foldedAccount(account)
 	}
-	return name
+	return countedName(account)
 }
 
 // limit is how tries are counted.

@@ -278,7 +278,7 @@ func remove(ctx context.Context, tx *ent.Tx, id int64) error {
 
 func checkMenu(n NewMenu) error {
 	var wrong *fault.Error
-	if !codeRule.MatchString(n.Code) {
+	if !isCode(n.Code) {
 		wrong = fieldFault(wrong, "code", "needs 1 to 64 letters, digits and . _ - $ @")
 	}
 	if strings.TrimSpace(n.Name) == "" {

@@ -44,7 +44,7 @@ func (m *Menus) Offer(ctx context.Context, p Page) (made Menu, added bool, err e
 		return Menu{}, false, err
 	}
 	n := NewMenu{Name: orText(p.Title, p.Erupt), Type: orText(p.Type, TypeTable), Value: p.full(), Parent: folder}
-	if codeRule.MatchString(p.full()) {
+	if isCode(p.full()) {
 		n.Code = p.full() // two who offer the same page at once make one menu
 	}
 	made, err = m.Create(ctx, n)
@@ -61,7 +61,7 @@ func (m *Menus) Offer(ctx context.Context, p Page) (made Menu, added bool, err e
 // folderCode is the code of the menu that a node's pages lie below.
 func folderCode(node string) string {
 	code := "$node." + node
-	if !codeRule.MatchString(code) {
+	if !isCode(code) {
 		sum := sha256.Sum256([]byte(node))
 		code = "$node." + hex.EncodeToString(sum[:16])
 	}

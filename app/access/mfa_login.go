@@ -151,7 +151,7 @@ func (m *MFA) shown(ctx context.Context, row *ent.User, code string) error {
 func (m *MFA) guarded(ctx context.Context, row *ent.User, check func() (bool, error)) (bool, error) {
 	limit := m.login.guard.limit()
 	if limit.Max > 0 {
-		if _, wait, err := m.login.store.CountTry(ctx, countedName(row.Account), ownFactorName, limit); err != nil {
+		if _, wait, err := m.login.store.CountTry(ctx, m.login.guard.counted(row.Account), ownFactorName, limit); err != nil {
 			return false, err
 		} else if wait > 0 {
 			return false, tooManyFailures(wait)
@@ -164,7 +164,7 @@ func (m *MFA) guarded(ctx context.Context, row *ent.User, check func() (bool, er
 	if err != nil || !ok {
 		return false, err
 	}
-	return true, errors.Join(m.login.store.ForgetTries(ctx, countedName(row.Account), ownFactorName), m.vault.Delete(ctx, triesKey(row.ID)))
+	return true, errors.Join(m.login.store.ForgetTries(ctx, m.login.guard.counted(row.Account), ownFactorName), m.vault.Delete(ctx, triesKey(row.ID)))
 }
 
 // matches reports whether code is one of the authenticator that was not used yet, or a recovery code, which it uses up.

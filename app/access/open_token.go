@@ -37,7 +37,7 @@ func (o *OpenTokens) Create(ctx context.Context, appid, secret string, a Attempt
 	a.Account = "open-api " + appid // no account has a space
 	limit := o.login.guard.limit()
 	if limit.Max > 0 {
-		if _, wait, err := o.login.store.CountTry(ctx, countedName(a.Account), a.Address, limit); err != nil {
+		if _, wait, err := o.login.store.CountTry(ctx, o.login.guard.name(a), a.Address, limit); err != nil {
 			return OpenToken{}, err
 		} else if wait > 0 {
 			return OpenToken{}, tooManyFailures(wait)

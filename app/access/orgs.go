@@ -304,7 +304,7 @@ func countUsers(ctx context.Context, db *database.DB, column string) (map[int64]
 // placeFault checks code and name of an organisation or a post.
 func placeFault(code, name string) *fault.Error {
 	var wrong *fault.Error
-	if !codeRule.MatchString(code) {
+	if !isCode(code) {
 		wrong = fieldFault(wrong, "code", "needs 1 to 64 letters, digits and . _ - $ @")
 	}
 	return nameFault(wrong, name)

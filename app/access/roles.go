@@ -88,7 +88,7 @@ func (r *Roles) Create(ctx context.Context, n NewRole) (Role, error) {
 		n.Name = n.Code
 	}
 	var wrong *fault.Error
-	if !codeRule.MatchString(n.Code) {
+	if !isCode(n.Code) {
 		wrong = fieldFault(wrong, "code", "needs 1 to 64 letters, digits and . _ - $ @")
 	}
 	if err := orNil(textFault(wrong, "name", n.Name, 255)); err != nil {

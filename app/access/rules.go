@@ -29,6 +29,9 @@ func pageOf(page, size int) (offset, limit int) {
 // codeRule is what a code of a role or menu is made of; menus of functions have an @ in theirs, roots a $.
 var codeRule = regexp.MustCompile(`^[A-Za-z0-9_.$@-]{1,64}$`)
 
+// isCode reports whether a new code is one. Dots alone are a step in an address, which browsers take out.
+func isCode(code string) bool { return codeRule.MatchString(code) && strings.Trim(code, ".") != "" }
+
 func checkNewUser(n NewUser) error {
 	err := accountFault(n.Account)
 	for name, text := range map[string]string{"name": n.Name, "phone": n.Phone, "email": n.Email} {
