@@ -28,7 +28,7 @@ var codeRule = regexp.MustCompile(`^[A-Za-z0-9_.$@-]{1,64}$`)
 
 func (w Wish) check(create bool) error {
 	var wrong *fault.Error
-	if create && !codeRule.MatchString(w.Code) {
+	if create && (!codeRule.MatchString(w.Code) || strings.Trim(w.Code, ".") == "") { // dots alone are a step in an address
 		wrong = field(wrong, "code", "needs 1 to 64 letters, digits and . _ - $ @")
 	}
 	if strings.TrimSpace(w.Name) == "" {
