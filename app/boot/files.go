@@ -27,8 +27,8 @@ func (p publicFiles) has(node string) bool { return p.all || slices.Contains(p.n
 
 func (p publicFiles) none() bool { return !p.all && len(p.nodes) == 0 }
 
-// Where implements proxy.Finder. What was found before comes first, then the node whose page the session opened last: a front
-// end shows the files of its page.
+// Where implements proxy.Finder. The node whose page the session opened last comes first: a front end shows the files of its
+// page, and no other node may answer for them. What was found before comes next.
 func (g *gate) Where(ctx context.Context, w proxy.Wish) ([]proxy.Place, error) {
 	user, s, err := g.identify(ctx, w)
 	if err != nil && (g.public.none() || proxy.KindOf(err) != proxy.Unauthenticated) {
@@ -61,14 +61,17 @@ func (g *gate) require(s asker, node string) error {
 }
 
 // Found implements proxy.Finder.
-func (g *gate) Found(w proxy.Wish) { g.hints.found(w.Attachment, w.Node) }
+func (g *gate) Found(w proxy.Wish) { g.hints.found(w) }
 
 // fileHints remember which node is likely to have a file. They order the search and open nothing.
 type fileHints struct {
 	mu     sync.Mutex
 	pages  map[string][]string // session token → nodes whose pages it opened, the last one first
-	places map[string]string   // path of a file → node that had it
+	places map[shown]string    // file → node that had it
 }
+
+// shown is a file as the page of a node shows it.
+type shown struct{ page, path string }
 
 // Bounds of what is remembered; when full it starts anew.
 const (
@@ -97,24 +100,34 @@ func (h *fileHints) opened(token, node string) {
 	h.pages[token] = next
 }
 
-func (h *fileHints) found(path, node string) {
+// found notes who had a file, for sessions on the same node's pages only: a node that has every name must not stand in for all.
+func (h *fileHints) found(w proxy.Wish) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.places[path] == node {
+	at := h.shown(w)
+	if h.places[at] == w.Node {
 		return
 	}
 	if h.places == nil || len(h.places) >= maxPlaceHints {
-		h.places = map[string]string{}
+		h.places = map[shown]string{}
 	}
-	h.places[path] = node
+	h.places[at] = w.Node
+}
+
+func (h *fileHints) shown(w proxy.Wish) shown {
+	at := shown{path: w.Attachment}
+	if pages := h.pages[w.Token]; len(pages) > 0 {
+		at.page = pages[0]
+	}
+	return at
 }
 
 // order lists the enabled nodes, likeliest first.
 func (h *fileHints) order(w proxy.Wish, all []fleet.Node) []string {
 	h.mu.Lock()
 	likely := slices.Clone(h.pages[w.Token])
-	if node := h.places[w.Attachment]; node != "" {
-		likely = append([]string{node}, likely...)
+	if node := h.places[h.shown(w)]; node != "" {
+		likely = append(likely, node)
 	}
 	h.mu.Unlock()
 	names := make([]string, 0, len(all))

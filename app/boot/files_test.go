@@ -87,10 +87,9 @@ func TestLikelyPlacesComeFirst(t *testing.T) {
 	if got, _ := placesOf(t, g, w); !slices.Equal(got, []string{"stock", "shop", "bank"}) {
 		t.Errorf("after two pages %q, want the last page's node first", got)
 	}
-	w.Node = "bank"
-	g.Found(w)
-	w.Node = ""
-	if got, _ := placesOf(t, g, w); !slices.Equal(got, []string{"bank", "stock", "shop"}) {
+	late := newFileGate(access.Session{Token: "s", Account: "root", Admin: true})
+	late.Found(proxy.Wish{Token: "s", Node: "stock", Attachment: "a.png"})
+	if got, _ := placesOf(t, late, w); !slices.Equal(got, []string{"stock", "bank", "shop"}) {
 		t.Errorf("after it was found %q, want its node first", got)
 	}
 	g.hints.opened("s", "off") // a hint opens nothing
@@ -100,10 +99,29 @@ func TestLikelyPlacesComeFirst(t *testing.T) {
 	}
 	for i := range 2 * maxPageHints {
 		g.hints.opened(string(rune(i)), "shop")
-		g.hints.found(string(rune(i)), "shop")
+		g.hints.found(proxy.Wish{Attachment: string(rune(i)), Node: "shop"})
 	}
 	if len(g.hints.pages) > maxPageHints || len(g.hints.places) > maxPlaceHints {
 		t.Errorf("%d and %d hints are kept", len(g.hints.pages), len(g.hints.places))
+	}
+}
+
+// erupt-wire 10.6: a node that says it has every file does not answer for the files of another node's page, nor for sessions
+// on other pages than the one that asked it.
+func TestNoNodeStandsInForAnother(t *testing.T) {
+	g := newFileGate(access.Session{Token: "s", Account: "root", Admin: true})
+	path := "2026-11-30/report.png"
+	g.hints.opened("evil", "stock") // as stock's accomplice, whose page shows another's path
+	g.Found(proxy.Wish{Token: "evil", Node: "stock", Attachment: path})
+	g.hints.opened("s", "shop")
+	w := proxy.Wish{Token: "s", Attachment: path}
+	if got, _ := placesOf(t, g, w); !slices.Equal(got, []string{"shop", "bank", "stock"}) {
+		t.Errorf("on shop's page the file is looked for at %q", got)
+	}
+	g.hints.opened("evil", "shop") // and while shop did not have it, or did not answer
+	g.Found(proxy.Wish{Token: "evil", Node: "stock", Attachment: path})
+	if got, _ := placesOf(t, g, w); !slices.Equal(got, []string{"shop", "stock", "bank"}) {
+		t.Errorf("on shop's page the file is looked for at %q, want shop first", got)
 	}
 }
 
