@@ -2,7 +2,9 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base32"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,10 +43,17 @@ func errTicket() *fault.Error {
 // demand refuses a login by password alone and hands out the ticket for the second step.
 func (m *MFA) demand(ctx context.Context, row *ent.User) error {
 	ticket := newToken()
-	if err := m.vault.Put(ctx, "mfa-ticket:"+ticket, strconv.FormatInt(row.ID, 10), ticketLife); err != nil {
+	if err := m.vault.Put(ctx, "mfa-ticket:"+ticket, ticketValue(row), ticketLife); err != nil {
 		return err
 	}
 	return secondFactor(row.Account, ticket)
+}
+
+// ticketValue is what the vault keeps of a ticket: whose it is, and a digest of what he logs in with. A ticket is over when that is
+// changed.
+func ticketValue(row *ent.User) string {
+	sum := sha256.Sum256([]byte(row.Password + "\x00" + row.Salt + "\x00" + row.MfaSecret))
+	return strconv.FormatInt(row.ID, 10) + ":" + hex.EncodeToString(sum[:16])
 }
 
 func secondFactor(account, ticket string) error {
@@ -112,12 +121,13 @@ func (m *MFA) ticketed(ctx context.Context, ticket string) (*ent.User, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	id, err := strconv.ParseInt(text, 10, 64)
+	owner, _, _ := strings.Cut(text, ":")
+	id, err := strconv.ParseInt(owner, 10, 64)
 	if err != nil {
 		return nil, errTicket().Because(err)
 	}
 	row, err := m.db.Client.User.Query().Where(user.ID(id)).Only(ctx)
-	if ent.IsNotFound(err) || err == nil && !bound(row) { // removed, or its factor was: the password says it all then
+	if ent.IsNotFound(err) || err == nil && (!bound(row) || !same(ticketValue(row), text)) { // removed, or its factor was: the password says it all then
 		return nil, errTicket().Because(err)
 	}
 	return row, database.Mapped(err, nil, nil)

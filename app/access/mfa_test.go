@@ -241,6 +241,20 @@ func TestDisabledBetweenTheSteps(t *testing.T) {
 	}
 }
 
+// Whoever changes his password because another knows it shuts that one out, half logged in or not.
+func TestTicketEndsWithThePassword(t *testing.T) {
+	w := newWorld(t, testbed.SQLite(t))
+	w.user(t, "lin")
+	secret, _ := w.bind(t, "lin")
+	ticket := w.ticket(t, "lin")
+	if err := w.Users.ChangePassword(t.Context(), "lin", goodPassword, "another good one"); err != nil {
+		t.Fatal(err)
+	}
+	w.later(time.Minute)
+	_, err := w.MFA.Complete(t.Context(), ticket, access.CodeAt(secret, w.time()), from9)
+	wants(t, "a ticket of the old password", err, fault.Unauthenticated)
+}
+
 func TestWhoMayResetASecondFactor(t *testing.T) { // D21, erupt-wire 5.7
 	w := newWorld(t, testbed.SQLite(t))
 	ctx := t.Context()

@@ -22,6 +22,7 @@ func (l *Login) strengthen(ctx context.Context, row *ent.User, plain string) {
 	if err != nil {
 		slog.WarnContext(ctx, "a password could not be kept in a stronger form", "account", row.Account, "error", err)
 	} else if n > 0 {
+		row.Password, row.Salt = s.Password, s.Salt // the ticket of a second factor is bound to them
 		slog.InfoContext(ctx, "a password is now kept as SHA512", "account", row.Account)
 	}
 }
