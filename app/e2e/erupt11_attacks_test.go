@@ -93,6 +93,7 @@ func TestErupt11_11Attacks(t *testing.T) {
 	}
 	f.forgedHeaders(t, lin)
 	f.hostileContent(t)
+	f.hostileCondition(t)
 }
 
 // unsaid are what no refusal may tell: the data that the attacks are after, where the instances are, and tokens.
@@ -227,5 +228,30 @@ func (f *farm) hostileContent(t *testing.T) {
 		if got := b.eval(`document.querySelectorAll("main a[href^='javascript:'], main table script, main img[onerror]").length`); got != "0" {
 			t.Errorf("%s holds %s elements that run", path, got)
 		}
+	}
+}
+
+// hostileCondition: a row operation whose ifExpr is a script (erupt-wire 10.7, item 2). The model passes as the node made it, the
+// console runs nothing of it, and whether the operation may run is the node's to say.
+func (f *farm) hostileCondition(t *testing.T) {
+	header := http.Header{"erupt": {"warehouse.Widget"}, "Content-Type": {"application/json"}}
+	if _, raw := f.two.call(http.MethodGet, "/erupt-api/build/warehouse.Widget", nil, header); !strings.Contains(string(raw), `"lure"`) || !strings.Contains(string(raw), "window.lured") {
+		t.Fatalf("the node's model has no hostile condition: %.300s", raw)
+	}
+	b := browse(t, f.two)
+	b.login("erupt", adminPassword)
+	for _, path := range []string{"/console/pages/warehouse.Widget", "/console/pages/warehouse.Widget/record?id=1", "/console/pages/warehouse.Widget/new"} {
+		b.open(path)
+		b.until("the page is not there", `document.querySelector("[data-testid=view-row], #record-form") && document.readyState === "complete"`)
+		if got := b.eval(`[typeof window.lured, document.body.dataset.lured ?? "unmarked", performance.getEntriesByType("resource").filter((e) => e.name.includes("/console/users")).length].join(" ")`); got != "undefined unmarked 0" {
+			t.Errorf("%s ran the node's condition: %s", path, got)
+		}
+		if got := b.eval(`[...document.querySelectorAll("*")].filter((e) => [...e.attributes].some((a) => a.value.includes("window.lured"))).length + document.querySelector("main").textContent.includes("window.lured")`); got != "0" {
+			t.Errorf("%s holds the text of the condition: %s", path, got)
+		}
+	}
+	resp, raw := f.two.call(http.MethodPost, "/erupt-api/data/warehouse.Widget/operator/lure", map[string]any{"ids": []int{1}, "param": nil}, header)
+	if resp.StatusCode != http.StatusOK || !strings.Contains(string(raw), "1 lured") {
+		t.Errorf("the operation at the node = %d %.300s, want it done", resp.StatusCode, raw)
 	}
 }
