@@ -10,6 +10,7 @@ import (
 
 	"eruptcloud/app/access"
 	"eruptcloud/app/dict"
+	"eruptcloud/app/fault"
 	"eruptcloud/app/web"
 	"eruptcloud/views"
 )
@@ -178,6 +179,9 @@ func (p *pages) deleteDict(c *gin.Context) error {
 	before, err := p.Dicts.ByCode(ctx, code)
 	if err != nil {
 		return err
+	}
+	if before.Items > 0 && !viewer(c).Holds(access.CodeDictItems+"@DELETE") {
+		return fault.New(fault.Forbidden, "this needs the permission %s", access.CodeDictItems+"@DELETE")
 	}
 	items, err := p.Dicts.Delete(ctx, code)
 	old := dictFacts(before.Name, before.Remark)

@@ -158,6 +158,8 @@ func TestDictPages(t *testing.T) {
 	if text := document(t, s.get("/console/dicts/level").body).Find("[data-testid=delete]").Text(); !includes(text, "Its 2 items are deleted with it") {
 		t.Errorf("deleting says %q", text)
 	}
+	s.login("reader", false, access.CodeDicts, access.CodeDicts+"@DELETE")
+	s.as("reader", http.MethodPost, "/console/dicts/level/delete", url.Values{}).must(t, 403) // its items are EruptDictItem's
 	s.post("/console/dicts/level/delete", url.Values{}).must(t, 303)
 	if e := s.lastEntry(); e.Action != "dict.delete" || !includes(string(e.Before), `"items":2`) {
 		t.Errorf("trail %+v", e)
@@ -335,6 +337,15 @@ func TestOnlinePage(t *testing.T) {
 	s.post("/console/online/lin.wei/end", url.Values{"session": {id}}).must(t, 404)
 	s.login("reader", false, access.CodeOnline, access.CodeOnline+"@DELETE")
 	s.as("reader", http.MethodPost, "/console/online/admin/end", url.Values{"all": {"1"}}).must(t, 403)
+	officer, role := access.System, access.NewRole{Code: "orgs", Enabled: true, Menus: []string{access.CodeOrgs}, By: access.System}
+	if _, err := s.upms.Roles.Create(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.upms.Users.Update(t.Context(), "lin.wei", access.UserPatch{Roles: &[]string{"orgs"}, By: officer}); err != nil {
+		t.Fatal(err)
+	}
+	s.login("reader", false, access.CodeUsers, access.CodeUsers+"@EDIT")
+	s.as("reader", http.MethodPost, "/console/users/lin.wei/logout", url.Values{}).must(t, 403) // by either address
 	s.post("/console/online/lin.wei/end", url.Values{"all": {"1"}}).must(t, 303)
 	if body := s.get("/console/online?q=lin").must(t, 200); document(t, body).Find("[data-testid=empty]").Length() != 1 {
 		t.Error("sessions go on")

@@ -97,6 +97,11 @@ func (p *pages) logoutUser(c *gin.Context) error {
 	}
 	action := "session.end_all"
 	switch id := text(c, "session"); {
+	case p.Online != nil: // it knows who may
+		if id != "" {
+			action = "session.end"
+		}
+		err = p.Online.End(ctx, account, id, actor(c))
 	case u.Admin && !viewer(c).Admin:
 		err = fault.New(fault.Forbidden, "only an administrator may end the sessions of administrators")
 	case id != "":
