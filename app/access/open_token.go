@@ -30,6 +30,11 @@ const (
 	openTokenLength = 24
 )
 
+// OfProgram reports whether the session was opened by a program's way in.
+func (s *Session) OfProgram() bool {
+	return len(s.Token) == len(openTokenStart)+openTokenLength && s.Token[:len(openTokenStart)] == openTokenStart
+}
+
 // Create opens a session and ends the one before it, on whatever replica that was made. a needs address and agent. Its errors
 // are those of (*OpenAPIs).Verify; fault.Unauthenticated if the user may not work, fault.TooMany after too many wrong secrets from
 // that address.

@@ -22,7 +22,7 @@ func (a *API) logout(w http.ResponseWriter, r *http.Request) error {
 
 // changePassword handles POST /erupt-api/change-pwd, and GET, which erupt 1.x sends.
 func (a *API) changePassword(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.session(r)
+	in, err := a.person(r)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *API) verifyPassword(w http.ResponseWriter, r *http.Request) error {
 
 // profile handles POST /erupt-api/profile: what somebody may change about himself. What is left out stays.
 func (a *API) profile(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.session(r)
+	in, err := a.person(r)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (a *API) profile(w http.ResponseWriter, r *http.Request) error {
 
 // avatar handles POST /erupt-api/profile/avatar, an upload in erupt 2.3. Replicas share no folder to keep it in.
 func (a *API) avatar(w http.ResponseWriter, r *http.Request) error {
-	if _, err := a.session(r); err != nil {
+	if _, err := a.person(r); err != nil {
 		return err
 	}
 	return result(w, r, fault.New(fault.Invalid, "this server keeps no uploaded pictures; save the profile with the address of one that begins with https://"))

@@ -216,6 +216,15 @@ func (a *API) session(r *http.Request) (access.Session, error) {
 	return in, err
 }
 
+// person is session for what only people may do about their account: a program's secret must not be enough to take it over.
+func (a *API) person(r *http.Request) (access.Session, error) {
+	in, err := a.session(r)
+	if err == nil && in.OfProgram() {
+		err = fault.New(fault.Forbidden, "a program may not change the account that it acts as")
+	}
+	return in, err
+}
+
 // decode reads a JSON body; fields that we do not know are left alone, as front ends of all versions call.
 func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))

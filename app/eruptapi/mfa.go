@@ -20,7 +20,7 @@ func (a *API) mfaStatus(w http.ResponseWriter, r *http.Request) error {
 
 // mfaEnroll handles POST /erupt-api/mfa/enroll.
 func (a *API) mfaEnroll(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.session(r)
+	in, err := a.person(r)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (a *API) mfaRecovery(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) mfaCodes(w http.ResponseWriter, r *http.Request, make codeMaker) error {
-	in, err := a.session(r)
+	in, err := a.person(r)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *API) mfaCodes(w http.ResponseWriter, r *http.Request, make codeMaker) e
 
 // mfaUnbind handles POST /erupt-api/mfa/unbind: it takes the password and a code.
 func (a *API) mfaUnbind(w http.ResponseWriter, r *http.Request) error {
-	in, err := a.session(r)
+	in, err := a.person(r)
 	if err != nil {
 		return err
 	}

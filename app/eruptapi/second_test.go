@@ -238,3 +238,21 @@ func TestHostileMarks(t *testing.T) { // erupt-wire 10.8
 		}
 	}
 }
+
+// A program's secret is not enough to take over the account that it acts as.
+func TestProgramsDoNotChangeTheirAccount(t *testing.T) {
+	s := newStage(t, "2.0")
+	made, secret, err := s.access.OpenAPIs.Create(t.Context(), access.NewOpenAPI{Name: "x", Account: "plain", Enabled: true, By: access.System})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := s.access.Tokens.Create(t.Context(), made.AppID, secret, access.Attempt{Address: "10.0.0.7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, do := range []string{"change-pwd", "profile", "mfa/enroll", "mfa/enroll-confirm", "mfa/recovery-codes", "mfa/unbind"} {
+		if code, got := s.ask("POST /erupt-api/"+do, `{"pwd":"klartext","newPwd":"another good 1","newPwd2":"another good 1","name":"x","code":"1"}`, token.Token); code != 403 {
+			t.Errorf("%s answered %d %v", do, code, got)
+		}
+	}
+}
