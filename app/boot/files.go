@@ -171,8 +171,8 @@ func liveToken(ctx context.Context, own, other string, sessions liveSessions) st
 // ownFiles puts the files that the server keeps itself before what else is its own below the proxy's paths.
 func (s *Server) ownFiles(next http.Handler) http.Handler {
 	store := uploads.New(uploads.Options{
-		Folder: s.c.UploadsDir(), MaxFile: s.c.Uploads.MaxFile, MaxTotal: s.c.Uploads.MaxTotal, Sessions: s.domain.Access.Sessions,
-		Token: s.tokenOfFile, Query: s.c.Proxy.QueryTokens, Audit: s.domain.Access.Audit, Fail: s.shell.Fail, Logger: s.log,
+		Folder: s.c.UploadsDir(), MaxFile: s.c.Uploads.MaxFile, MaxTotal: s.c.Uploads.MaxTotal,
+		MaxAccount: s.c.Uploads.MaxAccount, Sessions: s.domain.Access.Sessions, Token: s.tokenOfFile, Query: s.c.Proxy.QueryTokens, Audit: s.domain.Access.Audit, Fail: s.shell.Fail, Logger: s.log,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to := next

@@ -123,9 +123,10 @@ type Proxy struct {
 
 // Uploads are pictures that editors of erupt's front ends put on the server itself.
 type Uploads struct {
-	Dir      string `koanf:"dir" doc:"folder of pictures from editors of erupt's front ends; empty: DATA_DIR/uploads, with redis.url none; several replicas need one that they share"`
-	MaxFile  int64  `koanf:"max_file" default:"10485760" doc:"bytes of one picture"`
-	MaxTotal int64  `koanf:"max_total" default:"1073741824" doc:"bytes of all pictures"`
+	Dir        string `koanf:"dir" doc:"folder of pictures from editors of erupt's front ends; empty: DATA_DIR/uploads, with redis.url none; several replicas need one that they share"`
+	MaxFile    int64  `koanf:"max_file" default:"10485760" doc:"bytes of one picture"`
+	MaxTotal   int64  `koanf:"max_total" default:"1073741824" doc:"bytes of all pictures"`
+	MaxAccount int64  `koanf:"max_account" default:"0" doc:"bytes of all pictures of one account; 0: a tenth of uploads.max_total"`
 }
 
 // Netguard decides which addresses may be dialled.

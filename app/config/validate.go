@@ -122,6 +122,9 @@ func (c *Config) checkTimes(bad func(key, format string, args ...any)) {
 	if c.Uploads.MaxFile < 1 || c.Uploads.MaxTotal < c.Uploads.MaxFile {
 		bad("uploads.max_file", "must be 1 or more, and uploads.max_total not less")
 	}
+	if c.Uploads.MaxAccount < 0 {
+		bad("uploads.max_account", "must not be negative; 0 means a tenth of uploads.max_total")
+	}
 	if c.Proxy.MaxOpen < 0 {
 		bad("proxy.max_open", "must not be negative; 0 means no limit")
 	}

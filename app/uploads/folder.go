@@ -1,23 +1,19 @@
 package uploads
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"eruptcloud/app/fault"
 	"eruptcloud/nodeagent/wire"
 )
 
-// write keeps a file under its name, whole or not at all.
-func (s *Store) write(name string, body io.Reader) (int64, error) {
-	if err := s.room(); err != nil {
+// write keeps a file of an owner under its name, whole or not at all.
+func (s *Store) write(owner, name string, body io.Reader) (int64, error) {
+	if err := s.room(owner); err != nil {
 		return 0, err
 	}
 	root, err := s.open(filepath.Dir(name))
@@ -30,9 +26,12 @@ func (s *Store) write(name string, body io.Reader) (int64, error) {
 	if err != nil {
 		return 0, notKept(err)
 	}
-	size, err := io.Copy(out, io.LimitReader(body, s.o.MaxFile+1))
+	claim := &claim{s: s, owner: owner, from: io.LimitReader(body, s.o.MaxFile+1)}
+	size, err := io.Copy(out, claim)
 	if closed := out.Close(); err == nil && closed != nil {
 		err = notKept(closed)
+	} else if claim.full != nil {
+		err = claim.full
 	} else if err != nil {
 		err = unreadable(err)
 	}
@@ -46,12 +45,9 @@ func (s *Store) write(name string, body io.Reader) (int64, error) {
 	}
 	if err != nil {
 		_ = root.Remove(draft) // what is left of it is not counted and not served
-		return size, err
+		s.add(owner, -claim.size)
 	}
-	s.mu.Lock()
-	s.total += size
-	s.mu.Unlock()
-	return size, nil
+	return size, err
 }
 
 func notKept(err error) error {
@@ -69,36 +65,6 @@ func (s *Store) open(day string) (*os.Root, error) {
 	}
 	return root, nil
 }
-
-// room refuses a file when the folder is full. What other replicas put there counts from the next start.
-func (s *Store) room() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.total < 0 {
-		s.total = 0
-		err := filepath.WalkDir(s.o.Folder, func(_ string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
-				return err
-			}
-			info, err := d.Info()
-			if err == nil {
-				s.total += info.Size()
-			}
-			return err
-		})
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.total = -1
-			return notKept(fmt.Errorf("count what is there: %w", err))
-		}
-	}
-	if s.total >= s.o.MaxTotal {
-		return fault.New(fault.Unavailable, "the folder of uploads is full: %d bytes are kept, %d may be", s.total, s.o.MaxTotal)
-	}
-	return nil
-}
-
-// kept are the paths that this store gave out; nothing else in the folder is served.
-var kept = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}/[A-Z2-7]{22}\.(png|jpg|gif|webp|bmp)$`)
 
 // serve answers GET /erupt-attachment/_server/DAY/NAME.
 func (s *Store) serve(w http.ResponseWriter, r *http.Request) error {

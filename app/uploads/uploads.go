@@ -36,7 +36,9 @@ type Options struct {
 	Folder   string // empty: there is none that all replicas share, and nothing is taken
 	MaxFile  int64  // bytes of one file
 	MaxTotal int64  // bytes of all
-	Sessions Sessions
+	// MaxAccount are the bytes of one account; 0: a tenth of MaxTotal, one file at least.
+	MaxAccount int64
+	Sessions   Sessions
 	// Token returns the session token by which a browser asks for a file, from wherever it can send one; Query says whether it
 	// may stand in the address.
 	Token  func(*http.Request) string
@@ -52,7 +54,8 @@ type Store struct {
 	o     Options
 	pace  *web.Limiter
 	mu    sync.Mutex
-	total int64 // bytes in the folder; -1: not yet counted
+	total int64            // bytes in the folder
+	owned map[string]int64 // of them, by owner; nil: not yet counted
 }
 
 // New returns a Store. The folder is made when the first file comes.
@@ -63,7 +66,7 @@ func New(o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Store{o: o, pace: web.NewLimiter(1, 20, 10_000, o.Now), total: -1}
+	return &Store{o: o, pace: web.NewLimiter(1, 20, 10_000, o.Now)}
 }
 
 // Owns reports whether a path is the store's to answer.
@@ -180,8 +183,9 @@ func (s *Store) take(w http.ResponseWriter, r *http.Request, in access.Session) 
 	if !ok {
 		return "", 0, fault.New(fault.Invalid, "only pictures can be put here: PNG, JPEG, GIF, WebP or BMP")
 	}
-	name := filepath.Join(s.o.Now().UTC().Format(time.DateOnly), rand.Text()[:22]+"."+ending)
-	size, err = s.write(name, io.MultiReader(strings.NewReader(string(head[:n])), part))
+	owner := ownerOf(in.Account)
+	name := filepath.Join(s.o.Now().UTC().Format(time.DateOnly), rand.Text()[:22]+"-"+owner+"."+ending)
+	size, err = s.write(owner, name, io.MultiReader(strings.NewReader(string(head[:n])), part))
 	return Dir + "/" + filepath.ToSlash(name), size, err
 }
 

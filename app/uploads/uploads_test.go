@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"mime/multipart"
 	"net/http"
@@ -33,6 +34,9 @@ type world struct {
 }
 
 func (w *world) Get(_ context.Context, token string, _ ...string) (access.Session, []bool, error) {
+	if token == "ana" {
+		return access.Session{Token: token, Account: "ana"}, nil, nil
+	}
 	if token != "tok" {
 		return access.Session{}, nil, fault.New(fault.Unauthenticated, "the session has ended")
 	}
@@ -212,7 +216,7 @@ func TestTheFolderHasABound(t *testing.T) {
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, "old"), make([]byte, 1500), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.dir, "old"), make([]byte, 1300), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{200, 503} {
@@ -222,6 +226,76 @@ func TestTheFolderHasABound(t *testing.T) {
 	}
 	if rec, _ := w.send("GET", "/erupt-attachment/_server/old", "", "token", "tok"); rec.Code != 404 {
 		t.Errorf("a file that did not come this way: %d, want 404", rec.Code)
+	}
+}
+
+// A folder that is a link is counted as what it leads to.
+func TestTheBoundOfALinkedFolder(t *testing.T) {
+	real := t.TempDir()
+	if err := os.WriteFile(filepath.Join(real, "old"), make([]byte, 3000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(o *uploads.Options) { o.MaxTotal = 3000 })
+	if err := os.Symlink(real, w.dir); err != nil {
+		t.Fatal(err)
+	}
+	if rec, said := w.upload(target, "upload", "a.png", png, "token", "tok"); rec.Code != 503 {
+		t.Errorf("answered %d %+v, want it full", rec.Code, said)
+	}
+}
+
+// One account cannot fill the folder for all, also after a restart; another has its own share.
+func TestAnAccountHasAShare(t *testing.T) {
+	w := newWorld(t, func(o *uploads.Options) { o.MaxAccount = 3000 })
+	picture := png + strings.Repeat("x", 1500)
+	put := func(when, token string, want int) {
+		t.Helper()
+		rec, said := w.upload(target, "upload", "a.png", picture, "token", token, "lang", "zh-CN")
+		if rec.Code != want || want == 413 && !strings.Contains(said.State, "份额已满") {
+			t.Errorf("%s: %d %+v, want %d", when, rec.Code, said, want)
+		}
+	}
+	put("the first", "tok", 200)
+	put("beyond the share", "tok", 413)
+	again := newWorld(t, func(o *uploads.Options) { o.MaxAccount, o.Folder = 3000, w.dir })
+	w.store = again.store
+	put("after a restart", "tok", 413)
+	put("another's", "ana", 200)
+	if got := len(w.files()); got != 2 {
+		t.Errorf("%d files are kept, want 2", got)
+	}
+}
+
+// Uploads at the same time share the room: each is counted as it comes. What fails gives its room back.
+func TestUploadsAtOnceShareTheRoom(t *testing.T) {
+	w := newWorld(t, func(o *uploads.Options) { o.MaxTotal, o.MaxAccount = 2500, 2500 })
+	picture := png + strings.Repeat("x", 1500)
+	body, kind := form("upload", "a.png", picture)
+	in, out := io.Pipe()
+	r := httptest.NewRequest("POST", target, in)
+	r.Header.Set("Content-Type", kind)
+	r.Header.Set("token", "tok")
+	done := make(chan int)
+	go func() {
+		rec := httptest.NewRecorder()
+		w.store.ServeHTTP(rec, r)
+		done <- rec.Code
+	}()
+	cut := len(body) - 100                                           // most of the first is there
+	for _, part := range []string{body[:cut-1], body[cut-1 : cut]} { // the second is taken when the first was counted
+		if _, err := out.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rec, said := w.upload(target, "upload", "a.png", picture+"yyyyy", "token", "ana"); rec.Code != 503 {
+		t.Errorf("the second, while the first comes: %d %+v", rec.Code, said)
+	}
+	_ = out.CloseWithError(io.ErrUnexpectedEOF)
+	if code := <-done; code == 200 {
+		t.Error("a cut upload was kept")
+	}
+	if rec, said := w.upload(target, "upload", "a.png", picture, "token", "ana"); rec.Code != 200 {
+		t.Errorf("after the first was cut: %d %+v", rec.Code, said)
 	}
 }
 
