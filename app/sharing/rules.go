@@ -7,10 +7,13 @@ import (
 	"eruptcloud/app/probe"
 )
 
+// maxLocations is how many of an entry are looked at, as many as when it is written again.
+const maxLocations = 256
+
 // canonicals are the locations in our spelling, without those that no node may have.
 func canonicals(raw []string) []string {
 	var out []string
-	for _, r := range raw {
+	for _, r := range raw[:min(len(raw), maxLocations)] {
 		if l, err := probe.CanonicalLocation(r); err == nil && !slices.Contains(out, l) {
 			out = append(out, l)
 		}
