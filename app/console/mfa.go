@@ -40,11 +40,21 @@ const mfaPath = "/me/mfa"
 func (p *pages) mountMFA(root *gin.RouterGroup) {
 	root.POST("/login/mfa", p.shell.Handle(formed(p.loginByCode, entryForm)))
 	p.route(root, http.MethodGet, mfaPath, p.mfa)
-	p.form(root, http.MethodPost, mfaPath+"/enroll", p.mfaEnroll)
-	p.form(root, http.MethodPost, mfaPath+"/confirm", p.mfaConfirm)
-	p.form(root, http.MethodPost, mfaPath+"/codes", p.mfaCodes)
-	p.form(root, http.MethodPost, mfaPath+"/unbind", p.mfaUnbind)
+	p.form(root, http.MethodPost, mfaPath+"/enroll", byPerson(p.mfaEnroll))
+	p.form(root, http.MethodPost, mfaPath+"/confirm", byPerson(p.mfaConfirm))
+	p.form(root, http.MethodPost, mfaPath+"/codes", byPerson(p.mfaCodes))
+	p.form(root, http.MethodPost, mfaPath+"/unbind", byPerson(p.mfaUnbind))
 	p.form(root, http.MethodPost, "/users/:account/mfa", p.resetMFA, access.CodeUsers+"@EDIT")
+}
+
+// byPerson refuses sessions of programs: their secret must not be enough to take over the account that they act as.
+func byPerson(h func(*gin.Context) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		if viewer(c).OfProgram() {
+			return fault.New(fault.Forbidden, "a program may not change the account that it acts as")
+		}
+		return h(c)
+	}
 }
 
 // loginPicture handles GET /console/login/picture: the captcha of a sign-in page.

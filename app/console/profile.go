@@ -18,9 +18,9 @@ import (
 // mountProfile adds what everybody may do about himself.
 func (p *pages) mountProfile(root *gin.RouterGroup) {
 	p.route(root, http.MethodGet, "/me", p.me)
-	p.form(root, http.MethodPut, "/me", p.saveMe)
+	p.form(root, http.MethodPut, "/me", byPerson(p.saveMe))
 	p.route(root, http.MethodGet, firstPasswordPath, p.firstPassword)
-	p.form(root, http.MethodPost, "/me/password", p.changePassword)
+	p.form(root, http.MethodPost, "/me/password", byPerson(p.changePassword))
 	p.form(root, http.MethodPost, "/me/logout-one", p.logoutOne)
 	p.form(root, http.MethodPost, "/me/logout-others", p.logoutOthers)
 	p.form(root, http.MethodPost, "/me/logout-all", p.logoutAll)
