@@ -223,9 +223,9 @@ func (e *NodeEntries) visible(node string, in *registry.Instance) []string {
 	return slices.DeleteFunc(slices.Clone(in.Locations), func(l string) bool { return e.Hidden(node, in, l) })
 }
 
-// parse reads an entry's fields. What is no JSON object, such as the binary form of old servers, counts as absent.
+// parse reads an entry's fields. What is no JSON object, such as the binary form of old servers, or too large counts as absent.
 func parse(value string) (map[string]json.RawMessage, bool) {
-	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+	if len(value) > maxEntry || !strings.HasPrefix(strings.TrimSpace(value), "{") {
 		return nil, false
 	}
 	var fields map[string]json.RawMessage

@@ -211,7 +211,7 @@ func entryFrom(node string, s stored) Entry {
 	sum := ""
 	sum, out.Mine = readSaid(s.said)
 	fields, ok := parse(s.value)
-	if !ok || len(s.value) > maxEntry {
+	if !ok {
 		return out
 	}
 	out.Sum = sumOf(s.value)

@@ -305,3 +305,15 @@ func TestWithhold(t *testing.T) {
 	c.write()
 	c.wantNamed("afterwards", "http://a")
 }
+
+// An entry of many megabytes is not read: the next write puts one of ours in its place.
+func TestHugeEntryIsReplaced(t *testing.T) {
+	c := shared(t)
+	c.apply(1, registry.Added, order("a", "http://a"))
+	c.java(strings.Replace(javaEntry("2026-07-20T09:16:00.000", "http://j"), `{`, `{"more":"`+strings.Repeat("x", 5<<20)+`",`, 1))
+	c.write()
+	if got := len(c.value()); got > 1<<10 {
+		t.Errorf("the entry has %d bytes", got)
+	}
+	c.wantNamed("after a huge entry", "http://a")
+}
