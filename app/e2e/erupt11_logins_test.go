@@ -25,7 +25,7 @@ type adoptedSite struct {
 	db     *sql.DB
 }
 
-func newAdoptedSite(t *testing.T, version string) *adoptedSite {
+func newAdoptedSite(t *testing.T, version string, env ...string) *adoptedSite {
 	t.Helper()
 	a := &adoptedSite{eruptSite: newEruptSite(t, version)}
 	db, err := sql.Open("mysql", strings.TrimPrefix(a.env[1], "EC_DATABASE_DSN="))
@@ -35,7 +35,7 @@ func newAdoptedSite(t *testing.T, version string) *adoptedSite {
 	t.Cleanup(func() { _ = db.Close() })
 	a.db = db
 	a.adopt()
-	a.server = launch(t, t.TempDir(), a.env)
+	a.server = launch(t, t.TempDir(), append(slices.Clone(a.env), env...))
 	return a
 }
 

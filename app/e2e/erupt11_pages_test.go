@@ -132,7 +132,7 @@ func reads() []read {
 	query := func(sort, conditions string) string { return fmt.Sprintf(table, sort, conditions) }
 	all := []read{
 		{"Customer", "POST", "data/table/{e}", query("null", `{"key":"active"},{"key":"score","value":[0,1000]}`)},
-		{"Customer", "POST", "data/table/{e}", query(`"score asc"`, `{"key":"active","value":null}`)},
+		{"Customer", "POST", "data/table/{e}", query(`"code asc"`, `{"key":"active","value":null}`)},
 		{"Customer", "POST", "data/table/{e}", query("null", `{"key":"name","value":"上海"},{"key":"level","value":["VIP","STD"]}`)},
 		{"Customer", "POST", "data/table/{e}", query("null", `{"key":"name","value":"100%_+ \"'<b>"}`)},
 		{"Customer", "POST", "data/table/{e}", query("null", `{"key":"since","value":["2026-02-26 00:00:00","2026-02-28 23:59:59"]}`)},

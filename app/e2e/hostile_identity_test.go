@@ -70,6 +70,9 @@ func forgedIdentity(t *testing.T, a *arena) {
 						continue // refused like clerk, for the same reason
 					}
 					for i, f := range all {
+						if f.query != "" && strings.Contains(e.pattern, "/file/upload-") {
+							continue // editors name the session there, by erupt's contract (erupt-wire 3.6)
+						}
 						forged := f.on(e, plain)
 						if i%5 != 0 && e.surface == onConsole { // a page costs more, and says the same
 							forged.header.Del("Accept")

@@ -108,6 +108,9 @@ func texts(all ...string) [][]byte {
 func (a *arena) checkLeaks(s shot, g got) {
 	a.t.Helper()
 	for _, text := range internals {
+		if strings.Contains(s.target, "/console/server-log") {
+			break // the log is for those who may read causes; secrets are looked for all the same
+		}
 		if bytes.Contains(g.body, text) {
 			a.t.Errorf("%s %.200s shows %q: %s", s.method, s.target, text, digest(g.body))
 		}

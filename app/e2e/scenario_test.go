@@ -67,8 +67,9 @@ func (b *beater) beat() (int, string) {
 	body, _ := json.Marshal(map[string]any{
 		"instanceId": b.id, "version": "2.0.4", "nodeName": b.node, "accessToken": b.token, "nodeAddress": []string{b.address}, "erupts": []string{"Stream"},
 	})
+	to := b.s.URL
 	b.mu.Unlock()
-	resp, err := http.Post(b.s.URL+wire.RegisterPath, "application/json", strings.NewReader(string(body)))
+	resp, err := http.Post(to+wire.RegisterPath, "application/json", strings.NewReader(string(body)))
 	status, answer := 0, ""
 	if err == nil {
 		var text [2000]byte
@@ -284,7 +285,11 @@ func TestHeldUntilLifted(t *testing.T) {
 	routed("when it is back")
 	s.process.kill()
 	s = serveIn(t, data, quick, "--listen", address)
-	b.s, other.s = s, s
+	for _, each := range []*beater{b, other} {
+		each.mu.Lock()
+		each.s = s
+		each.mu.Unlock()
+	}
 	b.beat()
 	s.awaitInstances("orders", 1, quickly) // the other one, without a restart of its own
 	routed("after a restart of the server")

@@ -60,7 +60,7 @@ var mutations = []mutation{
 	{"a session ends", "app/access/sessions_memory.go", `if !ok || !s.Expires.After(m.now()) {`, `if !ok {`, pkg("app/access"), "Session|Expir|Login|Touch"},
 	{"people see a hash in place of a session's token", "app/access/types.go", `return hex.EncodeToString(sum[:16])`, `return s.Token + hex.EncodeToString(sum[:0])`, pkg("app/access"), "Session"},
 	{"the login log holds a hash in place of the token", "app/access/login.go", `SetToken(hex.EncodeToString(sum[:8]))`, `SetToken(s.Token + hex.EncodeToString(sum[:0]))`, pkg("app/access"), "Login"},
-	{"too many tries lock", "app/access/sessions_memory.go", `if t.count >= limit {`, `if t.count > limit {`, pkg("app/access"), "Login|Lock|Tr(y|ies)|Store"},
+	{"too many tries lock", "app/access/sessions_memory.go", `if l.Max > 0 && count >= l.Max {`, `if l.Max > 0 && count > l.Max {`, pkg("app/access"), "Login|Lock|Tr(y|ies)|Store"},
 	{"an account that has expired may not log in", "app/access/people.go",
 		`case row.ExpireDate != nil && !row.ExpireDate.After(p.now()):`, `case row.ExpireDate != nil && row.ExpireDate.IsZero():`, pkg("app/access"), "Login|Expir|Session"},
 	{"a delegated token is good for its node only", "app/access/delegates.go", `if !ok || made != asked {`, `if !ok || made != asked && made == "" {`, pkg("app/access"), "Delegate"},
