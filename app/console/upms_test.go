@@ -379,17 +379,20 @@ func TestUPMSPagesHaveTwinsAndExports(t *testing.T) { // U80, U81
 
 func TestUPMSRights(t *testing.T) {
 	s := newSite(t, office(t))
+	s.post("/console/dicts", url.Values{"code": {"bare"}, "name": {"Without items"}}).must(t, 303)
 	open := url.Values{}
 	calls := map[string]string{
 		"GET /console/orgs": "EruptOrg", "GET /console/orgs.csv": "EruptOrg", "GET /console/orgs/new": "EruptOrg@ADD", "POST /console/orgs": "EruptOrg@ADD",
 		"GET /console/orgs/north": "EruptOrg", "POST /console/orgs/north": "EruptOrg@EDIT", "POST /console/orgs/north/move": "EruptOrg@EDIT", "POST /console/orgs/north/delete": "EruptOrg@DELETE",
 		"GET /console/posts": "EruptPost", "POST /console/posts": "EruptPost@ADD", "POST /console/posts/lead": "EruptPost@EDIT", "POST /console/posts/lead/delete": "EruptPost@DELETE",
-		"GET /console/dicts": "EruptDict", "POST /console/dicts": "EruptDict@ADD", "POST /console/dicts/level": "EruptDict@EDIT", "POST /console/dicts/level/delete": "EruptDict@DELETE",
+		"GET /console/dicts": "EruptDict", "POST /console/dicts": "EruptDict@ADD", "POST /console/dicts/level": "EruptDict@EDIT", "POST /console/dicts/bare/delete": "EruptDict@DELETE",
 		"GET /console/dicts.csv": "EruptDict@EXPORT", "GET /console/dicts/level/items.csv": "EruptDictItem@EXPORT", "POST /console/dicts/level/items": "EruptDictItem@ADD", "POST /console/dicts/level/import": "EruptDictItem@IMPORTABLE",
 		"POST /console/dicts/level/items/1": "EruptDictItem@EDIT", "POST /console/dicts/level/items/1/delete": "EruptDictItem@DELETE",
 		"GET /console/open-api": "EruptOpenApi", "GET /console/open-api.csv": "EruptOpenApi", "GET /console/posts.csv": "EruptPost", "POST /console/open-api": "EruptOpenApi@ADD", "POST /console/open-api/es1/secret": "EruptOpenApi@EDIT", "POST /console/open-api/es1/end": "EruptOpenApi@EDIT",
 		"POST /console/open-api/es1/delete": "EruptOpenApi@DELETE", "GET /console/online": "EruptOnline", "GET /console/online.csv": "EruptOnline@EXPORT", "POST /console/online/lin.wei/end": "EruptOnline@DELETE",
 	}
+	s.login("clerk", false, "EruptDict@DELETE")
+	s.as("clerk", http.MethodPost, "/console/dicts/level/delete", url.Values{"confirm": {"1"}}).must(t, http.StatusForbidden) // its items would go too
 	for call, right := range calls {
 		method, path, _ := strings.Cut(call, " ")
 		for _, code := range []string{"EruptOrg", "EruptPost", "EruptDict", "EruptDictItem", "EruptOpenApi", "EruptOnline"} {
